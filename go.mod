@@ -1,0 +1,3 @@
+module github.com/awp-suite/awp
+
+go 1.27.1
