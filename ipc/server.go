@@ -1,0 +1,159 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/awp-suite/awp"
+)
+
+// maxConns bounds the connections one server keeps at a time. Each call of the command
+// line is one; so is each waiting agent.
+const maxConns = 512
+
+// maxRunning bounds the requests of one connection that run at a time; while it is
+// reached nothing further is read from it.
+const maxRunning = 64
+
+const refuseWithin = 5 * time.Second
+
+// Server answers calls on a Unix socket. Register every method before Serve.
+type Server struct {
+	methods map[string]Handler
+}
+
+// NewServer returns a server without methods.
+func NewServer() *Server { return &Server{methods: make(map[string]Handler)} }
+
+// Handle serves m with fn. Each request runs on a goroutine of its own; its context ends
+// with the connection.
+func Handle[P, R any](s *Server, m Method[P, R], fn func(context.Context, P) (R, error)) {
+	s.methods[m.Name] = func(r *Request) {
+		r.run(func(ctx context.Context) {
+			var params P
+			if err := r.Decode(&params); err != nil {
+				r.Fail(err)
+				return
+			}
+			result, err := fn(ctx, params)
+			if err != nil {
+				r.Fail(err)
+				return
+			}
+			r.Reply(result)
+		})
+	}
+}
+
+// HandleStream serves m with fn, which sends its items with send. A send fails once the
+// connection is gone.
+func HandleStream[P, E, R any](s *Server, m Stream[P, E, R], fn func(ctx context.Context, params P, send func(E) error) (R, error)) {
+	s.methods[m.Name] = func(r *Request) {
+		r.run(func(ctx context.Context) {
+			var params P
+			if err := r.Decode(&params); err != nil {
+				r.Fail(err)
+				return
+			}
+			result, err := fn(ctx, params, func(e E) error { return r.Item(e) })
+			if err != nil {
+				r.Fail(err)
+				return
+			}
+			r.Reply(result)
+		})
+	}
+}
+
+// HandleInline serves the method of that name on the reading goroutine, in order of
+// arrival. fn answers with Reply or Fail, now or later. It may give the connection
+// another handler with [Request.Take].
+func HandleInline(s *Server, name string, fn Handler) { s.methods[name] = fn }
+
+// Take makes h the handler of all that the connection reads from now on. Only a handler
+// that runs inline may call it.
+func (r *Request) Take(h Handler) { r.Conn.handler = h }
+
+// Serve accepts connections until ctx ends or the listener fails; it then closes the
+// listener and every connection, and waits for them. Peers of another user are turned
+// away.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var open sync.WaitGroup
+	defer open.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	slots := make(chan struct{}, maxConns)
+	for {
+		nc, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+				continue
+			}
+			return fmt.Errorf("accept: %w", err)
+		}
+		select {
+		case slots <- struct{}{}:
+		default:
+			refuse(ctx, nc, &awp.Error{Code: awp.Busy, Message: fmt.Sprintf("%d connections are open; try again", maxConns)})
+			continue
+		}
+		open.Go(func() {
+			defer func() { <-slots }()
+			s.serveConn(ctx, nc)
+		})
+	}
+}
+
+func (s *Server) serveConn(ctx context.Context, nc net.Conn) {
+	if err := checkPeer(nc); err != nil {
+		refuse(ctx, nc, err)
+		return
+	}
+	c := NewConn(ctx, nc, s.dispatch)
+	c.running = make(chan struct{}, maxRunning)
+	c.Run() //nolint:errcheck // a client that leaves is no news
+	c.tasks.Wait()
+}
+
+func (s *Server) dispatch(r *Request) {
+	h := s.methods[r.Method]
+	if h == nil {
+		r.Fail(&awp.Error{Code: awp.NotFound, Message: fmt.Sprintf("no method %q", r.Method)})
+		return
+	}
+	h(r)
+}
+
+// run runs fn on a goroutine that the connection owns, once a slot is free.
+func (r *Request) run(fn func(context.Context)) {
+	c := r.Conn
+	select {
+	case c.running <- struct{}{}:
+	case <-c.ctx.Done():
+		return
+	}
+	c.tasks.Go(func() {
+		defer func() { <-c.running }()
+		fn(c.ctx)
+	})
+}
+
+// refuse answers the first request with err, whatever it asks, and hangs up. A client
+// that asks nothing is hung up on after a few seconds.
+func refuse(ctx context.Context, nc net.Conn, err error) {
+	nc.SetDeadline(time.Now().Add(refuseWithin)) //nolint:errcheck // Run sees a dead socket
+	c := NewConn(ctx, nc, func(r *Request) {
+		r.Fail(err)
+		go r.Conn.Close()
+	})
+	go c.Run() //nolint:errcheck // refused
+}
