@@ -144,8 +144,16 @@ func (c *Conn) deliverItem(m message) {
 	}
 }
 
-// Item sends one item of the stream that r asked for.
+// maxStreamed bounds the items that wait to be written: a stream whose reader takes its
+// time is held back there, and costs no more memory.
+const maxStreamed = 1 << 20
+
+// Item sends one item of the stream that r asked for. It waits while the other side does
+// not read, and must therefore not be called on the reading goroutine.
 func (r *Request) Item(v any) error {
+	if err := r.Conn.drained(maxStreamed); err != nil {
+		return err
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type Conn struct {
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	wake    sync.Cond // signals pending or closed
+	wake    sync.Cond // pending or closing changed
 	pending []byte
 	greeted bool // our first line is written, with its version
 	closing bool // write what is pending, then close
@@ -217,7 +217,20 @@ func (c *Conn) send(m message, lines [][]byte) error {
 		go c.Fail(ErrSlow)
 		return ErrSlow
 	}
-	c.wake.Signal()
+	c.wake.Broadcast()
+	return nil
+}
+
+// drained waits until at most limit bytes wait to be written.
+func (c *Conn) drained(limit int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.pending) > limit && !c.closing {
+		c.wake.Wait()
+	}
+	if c.closing {
+		return c.gone()
+	}
 	return nil
 }
 
@@ -241,6 +254,7 @@ func (c *Conn) write() {
 		}
 		buf, c.pending = c.pending, buf[:0]
 		closing := c.closing
+		c.wake.Broadcast() // for drained
 		c.mu.Unlock()
 		if len(buf) > 0 {
 			if _, err := c.nc.Write(buf); err != nil {

@@ -28,7 +28,7 @@ type ReadyResult struct {
 }
 
 // Status describes the home: itself, its peers, its counts. Peers come connected first,
-// then the most recently seen; at most MaxPeers of them.
+// then the most recently seen.
 var Status = Method[None, awp.Status]{"status"}
 
 // Peers lists the peers in Status's order, in batches.
@@ -148,7 +148,8 @@ type WaitParams struct {
 }
 
 // Subscribe streams events as they are committed, from now on, until the connection
-// ends. A subscriber that falls behind by more than 4096 events is cut off with busy.
+// ends. A subscriber that does not read is held back and misses nothing: events come
+// from the log, not from a buffer.
 var Subscribe = Stream[SubscribeParams, awp.Event, None]{"subscribe"}
 
 // SubscribeParams narrows Subscribe. An empty first item (sequence number 0) says that

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"encoding/json/v2"
+	"errors"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
+)
+
+// In takes lines that a peer sent, in order. It decodes them here, on its caller's
+// goroutine, and leaves the rest to the committer; it does not wait. For every line Took
+// follows. A line that cannot be read, or not be stored, ends the link, and no later line
+// of it counts: its sender will replay from there.
+func (s *Store) In(id uint64, lines [][]byte) {
+	l := s.links.get(id)
+	if l == nil {
+		return // it went down while these were under way
+	}
+	for _, line := range lines {
+		if l.rejected {
+			return
+		}
+		apply, err := s.judge(l, line)
+		if err != nil {
+			l.rejected = true
+			apply = func(*tx) error { return nil }
+		}
+		s.w.submit(op{
+			size: len(line),
+			apply: func(t *tx) error {
+				if l.failed {
+					return nil
+				}
+				return apply(t)
+			},
+			done: func(failure error) { s.judged(l, line, errors.Join(err, failure)) },
+		})
+	}
+}
+
+// judged runs on the committer, after the line's commit or its failure.
+func (s *Store) judged(l *link, line []byte, err error) {
+	s.links.judged(l, len(line))
+	if err != nil {
+		s.reject(l, line, err)
+	}
+}
+
+// reject ends a link for a line that could not be taken, once. It runs on the committer.
+func (s *Store) reject(l *link, line []byte, err error) {
+	if l.failed {
+		return
+	}
+	l.failed = true
+	e := wire.Err{Code: wire.Internal, Detail: "could not be stored"}
+	if bad, ok := errors.AsType[*wire.LineError](err); ok {
+		e.Code, e.Detail = bad.Code, bad.Detail
+		s.log.Warn("bad line from a peer, closing the link", "peer", l.key.Short(), "code", bad.Code, "detail", bad.Detail)
+	} else {
+		s.log.Error("line of a peer not stored, closing the link", "peer", l.key.Short(), "err", err)
+	}
+	if env, perr := wire.ParseEnvelope(line); perr == nil {
+		e.Re = env.ID
+	}
+	s.links.control(l, [][]byte{s.errLine(e)}, true)
+}
+
+// errLine builds an err line.
+func (s *Store) errLine(e wire.Err) []byte {
+	line, err := wire.Encode(wire.NewErr(s.ids.Next(), wire.Stamp(s.now()), e.Re, e.Code, e.Detail, e.Ref))
+	if err != nil { // a detail that cannot be written
+		line, _ = wire.Encode(wire.NewErr(s.ids.Next(), wire.Stamp(s.now()), "", e.Code, "", ""))
+	}
+	return line
+}
+
+// judge decodes a line and returns what to do with it. Types that we do not know, or that
+// awp-wire answers itself, are taken and ignored (PROTOCOL.md section 3).
+func (s *Store) judge(l *link, line []byte) (func(*tx) error, error) {
+	env, err := wire.ParseEnvelope(line)
+	if err != nil {
+		return nil, err
+	}
+	switch env.T {
+	case wire.TypeMsg:
+		return decoded(line, func(t *tx, m wire.Msg) error { return t.takeMsg(l, m, line) })
+	case wire.TypeState:
+		return decoded(line, func(t *tx, m wire.State) error { return t.takeState(l, m, line) })
+	case wire.TypeAck:
+		return decoded(line, func(t *tx, m wire.Ack) error { return t.takeAck(l, m) })
+	case wire.TypeErr:
+		return decoded(line, func(t *tx, m wire.Err) error { return t.takeErr(l, m, line) })
+	case wire.TypeChunk:
+		return judgeChunk(l, line)
+	}
+	return func(*tx) error { return nil }, nil
+}
+
+func decoded[T any](line []byte, take func(*tx, T) error) (func(*tx) error, error) {
+	m, err := wire.Decode[T](line)
+	if err != nil {
+		return nil, err
+	}
+	return func(t *tx) error { return take(t, m) }, nil
+}
+
+// takeMsg stores a message, with its thread, its mark as unread and what it says of
+// files, and has it acknowledged. One that is known is acknowledged again.
+func (t *tx) takeMsg(l *link, m wire.Msg, line []byte) error {
+	r, err := t.threadOf(l, m.Th)
+	if err != nil {
+		return err
+	}
+	t.saw(r, m.ID)
+	seq, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirIn, typ: wire.TypeMsg, id: m.ID, body: line, unread: true})
+	if err != nil {
+		return err
+	}
+	if fresh {
+		t.active(r, m.Subject)
+		for _, part := range m.Parts {
+			if part.K == wire.PartBlob {
+				if err := t.nameBlob(l, r, m.ID, seq, part); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return t.ack(l, m.Envelope)
+}
+
+func (t *tx) takeState(l *link, m wire.State, line []byte) error {
+	r, err := t.threadOf(l, m.Th)
+	if err != nil {
+		return err
+	}
+	t.saw(r, m.ID)
+	_, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirIn, typ: wire.TypeState, id: m.ID, body: line, unread: true})
+	if err != nil {
+		return err
+	}
+	if fresh {
+		t.active(r, "")
+		t.setTheirs(r, m.State, m.Note)
+	}
+	return t.ack(l, m.Envelope)
+}
+
+func (t *tx) takeAck(l *link, m wire.Ack) error {
+	if m.Re == "" {
+		return nil
+	}
+	p, err := t.ensurePeer(l.key)
+	if err != nil {
+		return err
+	}
+	return t.retire(p, m.Re)
+}
+
+// takeErr logs what a peer complained of, to the thread of the line it names, and gives
+// up a file that the peer refused.
+func (t *tx) takeErr(l *link, m wire.Err, line []byte) error {
+	p, err := t.ensurePeer(l.key)
+	if err != nil {
+		return err
+	}
+	r, err := t.threadOfLine(p, m.Re)
+	if err != nil {
+		return err
+	}
+	if m.Code == wire.BlobRefused && m.Ref != "" {
+		if err := t.refusedByPeer(p, m.Ref); err != nil {
+			return err
+		}
+	}
+	meta, err := json.Marshal(struct {
+		Code   wire.Code     `json:"code"`
+		Detail string        `json:"detail"`
+		Re     awp.MessageID `json:"re,omitzero"`
+		Ref    string        `json:"ref,omitzero"`
+	}{m.Code, m.Detail, m.Re, m.Ref})
+	if err != nil {
+		return err
+	}
+	id := m.ID
+	if id == "" {
+		id = t.nextID()
+	}
+	_, _, err = t.log(logRow{peer: p, thread: r, dir: dirIn, typ: wire.TypeErr, id: id, body: line, meta: string(meta), unread: true})
+	return err
+}
+
+func (t *tx) threadOf(l *link, th awp.ThreadID) (*threadRow, error) {
+	p, err := t.ensurePeer(l.key)
+	if err != nil {
+		return nil, err
+	}
+	return t.ensureThread(p, th, false)
+}
+
+// ack has a line acknowledged once it is durable.
+func (t *tx) ack(l *link, env wire.Envelope) error {
+	line, err := ackLine(t.nextID(), t.stamp(), env.Th, env.ID)
+	if err != nil {
+		return err
+	}
+	t.acks[l] = append(t.acks[l], line)
+	return nil
+}

@@ -1,0 +1,300 @@
+package store
+
+import (
+	"sync"
+	"time"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
+)
+
+// Wire is awp-wire as the store sees it: somebody who carries lines. Its methods must not
+// wait, and are called in the order in which things were committed.
+type Wire interface {
+	// Out pushes lines to a link. Control lines go ahead of lines of the outbox that
+	// wait, and are not reported as written. After the lines of a last Out the link closes.
+	Out(link uint64, control, last bool, lines [][]byte)
+	// Took says that so many lines of In were judged and, where due, committed.
+	Took(link uint64, lines, bytes int)
+	// Want asks for a link to a peer; Unwant takes that back.
+	Want(Want)
+	Unwant(awp.Key)
+}
+
+// Want is a peer with unfinished business.
+type Want struct {
+	Peer  awp.Key
+	Addrs []Target // best first
+	New   bool     // because of new outbound work
+}
+
+// Target is an address to try.
+type Target struct {
+	Addr   string
+	Source string // connect, introduce or hello
+}
+
+// Listening is where awp-wire listens.
+type Listening struct {
+	Addresses      []string
+	Errors         []awp.ListenErr
+	Tailcat        string
+	TailcatError   string
+	TailcatEnabled bool
+}
+
+// The bounds of what is pushed to one link and not yet written.
+const (
+	windowLines = 256
+	windowBytes = 1 << 20
+)
+
+// registry knows the live links. Nothing in it outlives the process: what must, is in the
+// database.
+type registry struct {
+	mu        sync.Mutex
+	wire      Wire // nil: awp-wire is away
+	links     map[uint64]*link
+	peers     map[awp.Key]*link
+	dials     map[awp.Key]dial
+	listening Listening
+	took      map[*link]credit // judged in the running batch
+}
+
+type dial struct {
+	running bool
+	err     string // why the last attempt failed
+}
+
+type credit struct{ lines, bytes int }
+
+// link is one live connection to a peer. Fields below mu's line are guarded by the
+// registry's mutex.
+type link struct {
+	id       uint64
+	key      awp.Key
+	peer     int64 // row number
+	outbound bool
+	via      string
+	since    time.Time
+	wake     chan struct{} // tells the pump to look; capacity 1
+	gone     chan struct{} // closed when the link is down
+
+	rejected bool // by the goroutine that calls In: a bad line came, ignore the rest
+	failed   bool // by the committer: a line could not be stored, later ones must not be
+
+	// mu:
+	down     bool
+	resumed  bool  // the outbox may flow
+	cursor   int64 // sequence number of the last pushed line
+	caughtUp bool  // nothing in the outbox is beyond cursor: a new line may go straight on
+	missed   bool  // a line was committed while the pump was reading
+	lines    int   // pushed, not yet written
+	bytes    int
+	rtt      int64 // milliseconds
+}
+
+func (g *registry) init() {
+	g.links = make(map[uint64]*link)
+	g.peers = make(map[awp.Key]*link)
+	g.dials = make(map[awp.Key]dial)
+	g.took = make(map[*link]credit)
+}
+
+func (g *registry) add(l *link) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.links[l.id] = l
+	g.peers[l.key] = l
+	delete(g.dials, l.key)
+}
+
+// remove forgets a link and returns it, nil when it was gone already.
+func (g *registry) remove(id uint64) *link {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.links[id]
+	if l == nil {
+		return nil
+	}
+	delete(g.links, id)
+	if g.peers[l.key] == l {
+		delete(g.peers, l.key)
+	}
+	l.down = true
+	close(l.gone)
+	return l
+}
+
+func (g *registry) get(id uint64) *link {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.links[id]
+}
+
+func (g *registry) connected(key awp.Key) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.peers[key] != nil
+}
+
+// tell calls fn with awp-wire, if it is there.
+func (g *registry) tell(fn func(Wire)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.wire != nil {
+		fn(g.wire)
+	}
+}
+
+// control pushes acks and errs.
+func (g *registry) control(l *link, lines [][]byte, last bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.wire != nil && !l.down {
+		g.wire.Out(l.id, true, last, lines)
+	}
+}
+
+// judged counts lines of a link for the next credits.
+func (g *registry) judged(l *link, bytes int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.took[l]
+	g.took[l] = credit{c.lines + 1, c.bytes + bytes}
+}
+
+// credits returns to awp-wire the window of what was judged.
+func (g *registry) credits() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for l, c := range g.took {
+		if g.wire != nil && !l.down {
+			g.wire.Took(l.id, c.lines, c.bytes)
+		}
+		delete(g.took, l)
+	}
+}
+
+// room reports whether a line of n bytes may be pushed. One line always fits an empty
+// window. The caller holds the registry's mutex.
+func (l *link) room(n int) bool {
+	return l.lines == 0 || (l.lines < windowLines && l.bytes+n <= windowBytes)
+}
+
+// push sends a line just committed straight on, when the link has nothing older to send;
+// else the pump will find it. The caller runs on the committer.
+func (g *registry) push(key awp.Key, lines []queued) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.peers[key]
+	if l == nil || g.wire == nil || !l.resumed {
+		return
+	}
+	n := 0
+	if l.caughtUp {
+		var out [][]byte
+		for n < len(lines) && lines[n].body != nil && l.room(len(lines[n].body)) {
+			l.lines++
+			l.bytes += len(lines[n].body)
+			l.cursor = lines[n].seq
+			out = append(out, lines[n].body)
+			n++
+		}
+		if len(out) > 0 {
+			g.wire.Out(l.id, false, false, out)
+		}
+	}
+	if n < len(lines) {
+		l.caughtUp = false
+		l.missed = true
+		l.look()
+	}
+}
+
+// look wakes the pump.
+func (l *link) look() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// queued is a line that a transaction put into the outbox.
+type queued struct {
+	seq  int64
+	body []byte // nil: build it when it is pushed
+}
+
+// pump pushes the outbox to one link, oldest first, as its window allows. It ends with
+// the link.
+func (s *Store) pump(l *link) {
+	for {
+		select {
+		case <-l.gone:
+			return
+		case <-l.wake:
+		}
+		for s.pumpSome(l) {
+		}
+	}
+}
+
+// pumpSome pushes what fits, and reports whether to try again at once.
+func (s *Store) pumpSome(l *link) bool {
+	g := &s.links
+	g.mu.Lock()
+	if l.down || !l.resumed || !l.room(0) {
+		g.mu.Unlock()
+		return false
+	}
+	q := outboxQuery{peer: l.peer, after: l.cursor, lines: windowLines - l.lines, bytes: windowBytes - l.bytes, first: l.lines == 0}
+	l.missed = false
+	g.mu.Unlock()
+
+	rows, more, err := s.outboxAfter(q)
+	if err != nil {
+		s.log.Error("outbox unreadable, closing the link", "err", err)
+		g.control(l, nil, true)
+		return false
+	}
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l.down || g.wire == nil {
+		return false
+	}
+	l.caughtUp = !more && !l.missed
+	if len(rows) == 0 {
+		return l.missed && !more
+	}
+	out := make([][]byte, len(rows))
+	for i, q := range rows {
+		out[i] = q.body
+		l.lines++
+		l.bytes += len(q.body)
+	}
+	l.cursor = rows[len(rows)-1].seq
+	g.wire.Out(l.id, false, false, out)
+	return !l.caughtUp
+}
+
+// Written returns window: awp-wire wrote so many pushed lines.
+func (s *Store) Written(id uint64, lines, bytes int) {
+	s.links.mu.Lock()
+	defer s.links.mu.Unlock()
+	l := s.links.links[id]
+	if l == nil {
+		return
+	}
+	l.lines = max(0, l.lines-lines)
+	l.bytes = max(0, l.bytes-bytes)
+	if !l.caughtUp {
+		l.look()
+	}
+}
+
+// ackLine builds an ack (PROTOCOL.md section 8). It is on the hot path: no reflection.
+func ackLine(id awp.MessageID, ts string, th awp.ThreadID, re awp.MessageID) ([]byte, error) {
+	return wire.Encode(wire.Ack{Envelope: wire.Envelope{T: wire.TypeAck, ID: id, TS: ts, Th: th, Re: re}})
+}

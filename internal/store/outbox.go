@@ -1,0 +1,182 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/blob"
+	"github.com/awp-suite/awp/wire"
+)
+
+// enqueue puts a line of ours into the log and the outbox.
+func (t *tx) enqueue(r *threadRow, typ string, id awp.MessageID, body []byte) (seq int64, err error) {
+	seq, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirOut, typ: typ, id: id, body: body})
+	if err != nil {
+		return 0, err
+	}
+	if !fresh {
+		return 0, fmt.Errorf("enqueue: id %s was used before", id)
+	}
+	if err := t.exec("INSERT INTO outbox (peer, seq, at) VALUES (?, ?, ?)", r.peer.n, seq, ms(t.now)); err != nil {
+		return 0, err
+	}
+	t.queue(r.peer, queued{seq, body})
+	return seq, nil
+}
+
+// enqueueChunks puts the chunks of a staged file into the outbox, ahead of its message.
+func (t *tx) enqueueChunks(r *threadRow, blobN, size int64) error {
+	for n := range blob.Chunks(size, wire.ChunkSize) {
+		seq := t.nextSeq
+		t.nextSeq++
+		if err := t.exec("INSERT INTO chunk (peer, seq, thread, blob, n, id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			r.peer.n, seq, r.n, blobN, n, string(t.nextID()), ms(t.now)); err != nil {
+			return err
+		}
+		t.queue(r.peer, queued{seq: seq})
+	}
+	return nil
+}
+
+// queue has a line pushed once it is durable.
+func (t *tx) queue(p *peerRow, q queued) {
+	if t.queued == nil {
+		t.queued = make(map[awp.Key][]queued)
+	}
+	t.queued[p.key] = append(t.queued[p.key], q)
+}
+
+// retire takes an acknowledged line out of the outbox and, with it, every earlier chunk
+// of the same thread (the cumulative rule, PROTOCOL.md section 8). An ack for an unknown
+// line changes nothing.
+func (t *tx) retire(p *peerRow, id awp.MessageID) error {
+	var seq, thread int64
+	err := t.row(`DELETE FROM outbox WHERE peer = ?1 AND seq = (SELECT seq FROM line WHERE peer = ?1 AND dir = 1 AND id = ?2)
+		RETURNING seq, (SELECT thread FROM line WHERE line.seq = outbox.seq)`, p.n, string(id)).Scan(&seq, &thread)
+	if err == sql.ErrNoRows {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.acked = append(t.acked, seq)
+	n, err := t.changed("DELETE FROM chunk WHERE thread = ? AND seq < ?", thread, seq)
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.settleSent(p)
+}
+
+// settleSent marks outgoing files with no chunk left as sent, and drops their copies.
+func (t *tx) settleSent(p *peerRow) error {
+	rows, err := t.rows(`UPDATE blob SET status = ?, updated = ? WHERE peer = ? AND dir = 1 AND status = ?
+		AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.blob = blob.n) RETURNING ref`,
+		awp.BlobSent, ms(t.now), p.n, awp.BlobQueued)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var ref string
+		if err := rows.Scan(&ref); err != nil {
+			return err
+		}
+		t.then(func() { t.s.files.unstage(ref) })
+	}
+	return rows.Err()
+}
+
+// resume prunes the outbox by what the peer says it has seen. Only values that are ULIDs
+// count: ours all are (PROTOCOL.md section 8).
+func (t *tx) resume(p *peerRow, seen map[awp.ThreadID]awp.MessageID) error {
+	gone, err := t.seenLines(p, seen, "SELECT o.seq, t.th, l.id FROM outbox o JOIN line l USING (seq) JOIN thread t ON t.n = l.thread WHERE o.peer = ?")
+	if err != nil {
+		return err
+	}
+	for _, seq := range gone {
+		if err := t.exec("DELETE FROM outbox WHERE peer = ? AND seq = ?", p.n, seq); err != nil {
+			return err
+		}
+	}
+	t.acked = append(t.acked, gone...)
+	gone, err = t.seenLines(p, seen, "SELECT c.seq, t.th, c.id FROM chunk c JOIN thread t ON t.n = c.thread WHERE c.peer = ?")
+	if err != nil {
+		return err
+	}
+	for _, seq := range gone {
+		if err := t.exec("DELETE FROM chunk WHERE peer = ? AND seq = ?", p.n, seq); err != nil {
+			return err
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return t.settleSent(p)
+}
+
+func (t *tx) seenLines(p *peerRow, seen map[awp.ThreadID]awp.MessageID, query string) (seqs []int64, err error) {
+	if len(seen) == 0 {
+		return nil, nil
+	}
+	rows, err := t.rows(query, p.n)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var seq int64
+		var th awp.ThreadID
+		var id awp.MessageID
+		if err := rows.Scan(&seq, &th, &id); err != nil {
+			return nil, err
+		}
+		if last, ok := seen[th]; ok && wire.IsULID(last) && id <= last {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs, rows.Err()
+}
+
+// outboxQuery asks for the next lines for a link.
+type outboxQuery struct {
+	peer, after  int64
+	lines, bytes int  // the room in the link's window
+	first        bool // the window is empty: one line fits, whatever its length
+}
+
+// outboxAfter reads the lines that fit. more says that the outbox holds others.
+func (s *Store) outboxAfter(q outboxQuery) (out []queued, more bool, err error) {
+	rows, err := s.ro.Query(`
+		SELECT o.seq AS seq, l.body, 0, '', 0, '', 0, '' FROM outbox o JOIN line l USING (seq) WHERE o.peer = ?1 AND o.seq > ?2
+		UNION ALL
+		SELECT c.seq AS seq, NULL, c.n, c.id, c.at, b.ref, b.size, t.th FROM chunk c JOIN blob b ON b.n = c.blob JOIN thread t ON t.n = c.thread
+			WHERE c.peer = ?1 AND c.seq > ?2
+		ORDER BY seq LIMIT ?3`, q.peer, q.after, q.lines+1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	used := 0
+	for rows.Next() {
+		var line queued
+		var c chunkLine
+		if err := rows.Scan(&line.seq, &line.body, &c.n, &c.id, &c.at, &c.ref, &c.size, &c.th); err != nil {
+			return nil, false, err
+		}
+		if len(out) == q.lines {
+			return out, true, nil
+		}
+		if line.body == nil {
+			if line.body, err = s.files.chunkLine(c); err != nil {
+				return nil, false, err
+			}
+		}
+		used += len(line.body)
+		if used > q.bytes && !(q.first && len(out) == 0) {
+			return out, true, nil
+		}
+		out = append(out, line)
+	}
+	return out, false, rows.Err()
+}

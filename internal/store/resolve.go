@@ -1,0 +1,130 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/awp-suite/awp"
+)
+
+// minPrefix is the shortest key prefix that names a peer.
+const minPrefix = 4
+
+// Find returns the key of the peer that a person means by who: a full key, known or not;
+// an alias; a name; or a prefix of a known key's base64url body. An alias, which its
+// owner chose, goes before names, which strangers choose.
+func (s *Store) Find(who string) (awp.Key, error) {
+	if strings.HasPrefix(who, awp.KeyPrefix) {
+		key, err := awp.ParseKey(who)
+		if err == nil {
+			return key, nil
+		}
+	}
+	rows, err := s.ro.Query("SELECT key, name, alias FROM peer")
+	if err != nil {
+		return awp.Key{}, err
+	}
+	defer rows.Close()
+	var aliases, names, prefixes []awp.Key
+	var known []string
+	body := strings.TrimPrefix(who, awp.KeyPrefix)
+	for rows.Next() {
+		var raw []byte
+		var name, alias string
+		if err := rows.Scan(&raw, &name, &alias); err != nil {
+			return awp.Key{}, err
+		}
+		key := awp.Key(raw)
+		if len(known) < 8 {
+			known = append(known, awp.Label(alias, name, key))
+		}
+		switch {
+		case alias == who && who != "":
+			aliases = append(aliases, key)
+		case name == who && who != "":
+			names = append(names, key)
+		case len(body) >= minPrefix && strings.HasPrefix(key.String()[len(awp.KeyPrefix):], body):
+			prefixes = append(prefixes, key)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return awp.Key{}, err
+	}
+	for _, found := range [][]awp.Key{aliases, names, prefixes} {
+		switch len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return awp.Key{}, &awp.Error{
+				Code:    awp.Ambiguous,
+				Message: fmt.Sprintf("%q could be any of %s", who, shorts(found)),
+				Hint:    "name the peer by its key, or give it an alias: awp alias <key> <alias>",
+			}
+		}
+	}
+	hint := "connect to one first: awp connect <address>"
+	if len(known) > 0 {
+		hint = "known peers: " + strings.Join(known, ", ")
+	}
+	return awp.Key{}, &awp.Error{Code: awp.NotFound, Message: fmt.Sprintf("no peer named %q", who), Hint: hint}
+}
+
+func shorts(keys []awp.Key) string {
+	list := make([]string, len(keys))
+	for i, key := range keys {
+		list[i] = key.Short()
+	}
+	return strings.Join(list, ", ")
+}
+
+// Addressee returns the peer that a line is for: who, or the thread's only peer.
+func (s *Store) Addressee(who string, th awp.ThreadID) (awp.Key, error) {
+	if who != "" {
+		return s.Find(who)
+	}
+	if th == "" {
+		return awp.Key{}, &awp.Error{Code: awp.Invalid, Message: "no peer and no thread was named", Hint: "name a peer; awp peers lists them"}
+	}
+	keys, err := s.threadPeers(th)
+	if err != nil {
+		return awp.Key{}, err
+	}
+	switch len(keys) {
+	case 0:
+		return awp.Key{}, noThread(th, "")
+	case 1:
+		return keys[0], nil
+	}
+	return awp.Key{}, &awp.Error{
+		Code:    awp.Ambiguous,
+		Message: fmt.Sprintf("thread %s exists with %d peers: %s", th, len(keys), shorts(keys)),
+		Hint:    "name the peer, too",
+	}
+}
+
+// threadPeers returns the peers that a thread of this id exists with.
+func (s *Store) threadPeers(th awp.ThreadID) ([]awp.Key, error) {
+	rows, err := s.ro.Query("SELECT p.key FROM thread t JOIN peer p ON p.n = t.peer WHERE t.th = ? AND t.shown = 1", string(th))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var keys []awp.Key
+	for rows.Next() {
+		var raw []byte
+		if err := rows.Scan(&raw); err != nil {
+			return nil, err
+		}
+		keys = append(keys, awp.Key(raw))
+	}
+	return keys, rows.Err()
+}
+
+func noThread(th awp.ThreadID, with string) error {
+	msg := fmt.Sprintf("no thread %q", th)
+	if with != "" {
+		msg += " with " + with
+	}
+	return &awp.Error{Code: awp.NotFound, Message: msg, Hint: "awp threads lists them"}
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/failpoint"
+)
+
+// One transaction takes at most this much. More would raise the rate by a tenth and the
+// time that a commit takes by a multiple.
+const (
+	batchOps   = 64
+	batchBytes = 1 << 20
+)
+
+// op is one change. apply may run twice: when another change of its batch fails, the
+// batch is rolled back and each is done alone. It must therefore touch nothing but the
+// transaction; what is to happen once it is durable goes to tx.after. done, which may be
+// nil, runs on the committer when the change is durable or has failed; it must not wait.
+type op struct {
+	size  int // bytes it brings, for the batch's bound
+	apply func(*tx) error
+	done  func(error)
+}
+
+// writer is the only writer of the database: one goroutine that takes every change that
+// waits, makes them one transaction and syncs once for all. While the disk syncs, the
+// next batch gathers; no timer is involved. Nothing that speaks of a change, above all
+// no ack, exists before its commit.
+type writer struct {
+	s    *Store
+	db   *sql.DB
+	conn *sql.Conn
+	tx   *tx // its statements and caches live as long as the writer
+
+	mu     sync.Mutex
+	wake   sync.Cond
+	queue  []op
+	closed bool
+}
+
+func newWriter(s *Store, db *sql.DB) (*writer, error) {
+	w := &writer{s: s, db: db}
+	w.wake.L = &w.mu
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.conn = conn
+	if w.tx, err = newTx(ctx, s, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+var errClosed = &awp.Error{Code: awp.Unreachable, Message: "the store is closing", Hint: "start it again: awp up"}
+
+// submit queues a change without waiting for it.
+func (w *writer) submit(o op) {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		if o.done != nil {
+			o.done(errClosed)
+		}
+		return
+	}
+	w.queue = append(w.queue, o)
+	w.mu.Unlock()
+	w.wake.Signal()
+}
+
+// do makes a change and waits until it is durable. When ctx ends first the change may
+// still be made.
+func (w *writer) do(ctx context.Context, apply func(*tx) error) error {
+	done := make(chan error, 1)
+	w.submit(op{apply: apply, done: func(err error) { done <- err }})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *writer) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.wake.Broadcast()
+}
+
+// run is the committer. It ends when the writer is closed and nothing waits.
+func (w *writer) run() {
+	defer w.db.Close()
+	defer w.conn.Close()
+	defer w.tx.close()
+	for {
+		batch := w.take()
+		if batch == nil {
+			return
+		}
+		err := w.commit(batch)
+		if err == nil {
+			continue
+		}
+		if len(batch) == 1 {
+			w.finish(batch, err)
+			continue
+		}
+		for i := range batch { // one bad line harms nobody else
+			one := batch[i : i+1]
+			if err := w.commit(one); err != nil {
+				w.finish(one, err)
+			}
+		}
+	}
+}
+
+// take waits for changes and returns the next batch, nil at the end.
+func (w *writer) take() []op {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 {
+		if w.closed {
+			return nil
+		}
+		w.wake.Wait()
+	}
+	n, bytes := 0, 0
+	for n < len(w.queue) && n < batchOps && (n == 0 || bytes+w.queue[n].size <= batchBytes) {
+		bytes += w.queue[n].size
+		n++
+	}
+	batch := make([]op, n)
+	copy(batch, w.queue)
+	rest := copy(w.queue, w.queue[n:])
+	clear(w.queue[rest:])
+	w.queue = w.queue[:rest]
+	return batch
+}
+
+// commit makes the batch durable and then lets its effects out. On an error nothing of
+// it has happened.
+func (w *writer) commit(batch []op) error {
+	if err := w.tx.begin(); err != nil {
+		return w.fail(err)
+	}
+	for i := range batch {
+		if err := batch[i].apply(w.tx); err != nil {
+			w.tx.rollback()
+			return w.fail(err)
+		}
+	}
+	if err := w.tx.commit(); err != nil {
+		w.tx.rollback()
+		return w.fail(err)
+	}
+	failpoint.Hit("store/committed")
+	w.tx.release() // first, so that a link is known before its peer's admission is told
+	w.finish(batch, nil)
+	return nil
+}
+
+func (w *writer) finish(batch []op, err error) {
+	for _, o := range batch {
+		if o.done != nil {
+			o.done(err)
+		}
+	}
+	w.s.links.credits()
+}
+
+// fail turns the database's own errors into ours.
+func (w *writer) fail(err error) error {
+	err = dbError("awp.db", err)
+	if _, ok := errors.AsType[*awp.Error](err); !ok {
+		err = &awp.Error{Code: awp.Internal, Message: "store: " + err.Error(), Cause: err}
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package storecmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/failpoint"
+	"github.com/awp-suite/awp/internal/store"
+	"github.com/awp-suite/awp/ipc"
+	"github.com/awp-suite/awp/wire"
+)
+
+// The bounds of one answer.
+const (
+	batch      = 200  // rows a line of a list
+	defaultLog = 50   // events of a read that does not say how many
+	maxRead    = 1000 // unread events of one read
+	maxLog     = 100000
+)
+
+// defaultAckWait is how long a send to a connected peer waits for the ack.
+const defaultAckWait = time.Second
+
+func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
+	ipc.Handle(srv, ipc.Status, func(ctx context.Context, _ ipc.None) (awp.Status, error) {
+		st, err := s.Status(ctx)
+		st.Presence = cfg.Settings.Presence
+		return st, err
+	})
+	ipc.HandleStream(srv, ipc.Peers, func(ctx context.Context, _ ipc.None, send func([]awp.Peer) error) (ipc.None, error) {
+		list, err := s.Peers(ctx)
+		return inBatches(list, err, send)
+	})
+	ipc.HandleStream(srv, ipc.Threads, func(ctx context.Context, p ipc.ThreadsParams, send func([]awp.Thread) error) (ipc.None, error) {
+		list, err := s.Threads(ctx, p.Who, p.Open)
+		return inBatches(list, err, send)
+	})
+	ipc.HandleStream(srv, ipc.Blobs, func(ctx context.Context, p ipc.BlobsParams, send func([]awp.Blob) error) (ipc.None, error) {
+		list, err := s.Blobs(ctx, p.Who)
+		return inBatches(list, err, send)
+	})
+	ipc.Handle(srv, ipc.Resolve, func(ctx context.Context, p ipc.ResolveParams) (awp.Peer, error) {
+		key, err := s.Addressee(p.Who, p.Thread)
+		if err != nil {
+			return awp.Peer{}, err
+		}
+		return s.Peer(ctx, key)
+	})
+	ipc.Handle(srv, ipc.Alias, func(ctx context.Context, p ipc.AliasParams) (awp.Peer, error) {
+		return s.SetAlias(ctx, p.Who, p.Alias)
+	})
+	ipc.Handle(srv, ipc.Send, func(ctx context.Context, p ipc.SendParams) (ipc.SendResult, error) {
+		r, err := s.Send(ctx, message(p))
+		if err != nil {
+			return ipc.SendResult{}, err
+		}
+		return sent(ctx, s, r, p.WaitAck)
+	})
+	ipc.Handle(srv, ipc.SetState, func(ctx context.Context, p ipc.SetStateParams) (ipc.SendResult, error) {
+		r, err := s.SetState(ctx, store.StateReport{Token: p.Token, Who: p.Who, Thread: p.Thread, State: p.State, Note: p.Note})
+		if err != nil {
+			return ipc.SendResult{}, err
+		}
+		none := int64(0)
+		return sent(ctx, s, r, &none)
+	})
+	ipc.HandleStream(srv, ipc.Read, func(ctx context.Context, p ipc.ReadParams, send func(awp.Event) error) (ipc.ReadResult, error) {
+		f := store.Filter{Who: p.Who, Thread: p.Thread}
+		if p.Unread {
+			return result(s.ReadUnread(ctx, f, limit(p.Last, maxRead, maxRead), send))
+		}
+		return result(s.Read(ctx, f, limit(p.Last, defaultLog, maxLog), send))
+	})
+	ipc.Handle(srv, ipc.Mark, func(ctx context.Context, p ipc.MarkParams) (ipc.None, error) {
+		if len(p.Seqs) > ipc.MaxMark {
+			return ipc.None{}, &awp.Error{Code: awp.TooLarge, Message: "too many events to mark at once"}
+		}
+		return ipc.None{}, s.Mark(ctx, p.Seqs)
+	})
+	ipc.HandleStream(srv, ipc.Wait, func(ctx context.Context, p ipc.WaitParams, send func(awp.Event) error) (ipc.ReadResult, error) {
+		return result(s.Wait(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.States, time.Duration(p.Timeout)*time.Millisecond, send))
+	})
+	ipc.HandleStream(srv, ipc.Subscribe, func(ctx context.Context, p ipc.SubscribeParams, send func(awp.Event) error) (ipc.None, error) {
+		return ipc.None{}, s.Follow(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.All, send)
+	})
+}
+
+func inBatches[T any](list []T, err error, send func([]T) error) (ipc.None, error) {
+	for err == nil && len(list) > 0 {
+		n := min(batch, len(list))
+		err = send(list[:n])
+		list = list[n:]
+	}
+	return ipc.None{}, err
+}
+
+func limit(asked, usual, most int) int {
+	if asked <= 0 {
+		return usual
+	}
+	return min(asked, most)
+}
+
+func result(r store.Result, err error) (ipc.ReadResult, error) {
+	return ipc.ReadResult{Cursor: r.Cursor, TimedOut: r.TimedOut, Matched: r.Matched, Thread: r.Thread}, err
+}
+
+func message(p ipc.SendParams) store.Message {
+	m := store.Message{Token: p.Token, Who: p.Who, Thread: p.Thread, Subject: p.Subject, Re: p.Re}
+	for _, part := range p.Parts {
+		kind := part.Kind
+		if kind == "file" {
+			kind = wire.PartBlob
+		}
+		m.Parts = append(m.Parts, store.Part{Kind: kind, Text: part.Text, Lang: part.Lang, Mime: part.Mime, Data: part.Data, Path: part.Path})
+	}
+	return m
+}
+
+// sent waits for the peer's ack as the caller asked, and answers.
+func sent(ctx context.Context, s *store.Store, r store.Receipt, waitAck *int64) (ipc.SendResult, error) {
+	failpoint.Hit("store/before-reply")
+	out := ipc.SendResult{Sent: r.Sent, Label: r.Label, Unread: r.Unread, UnreadSince: r.UnreadSince}
+	wait := defaultAckWait
+	switch {
+	case waitAck != nil:
+		wait = time.Duration(*waitAck) * time.Millisecond
+	case !r.Connected:
+		wait = 0
+	}
+	if r.Acked || wait <= 0 {
+		return out, nil
+	}
+	acked, err := s.AwaitAck(ctx, r.Seq, wait)
+	out.Acked = acked
+	out.WaitedOut = !acked && waitAck != nil
+	return out, err
+}

@@ -1,0 +1,74 @@
+// Package storecmd is the glue of awp-store: it opens the home's store and serves it on
+// the control socket, to the programs people use (front.go) and to awp-wire (link.go).
+// It holds no rule of its own.
+package storecmd
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/store"
+	"github.com/awp-suite/awp/ipc"
+)
+
+// Config is what awp-store needs to run.
+type Config struct {
+	Home     string // absolute
+	Settings config.Settings
+	Log      *slog.Logger
+}
+
+// Run serves the home's store on l until ctx ends. It returns an error when the home
+// cannot be opened or the listener fails.
+func Run(ctx context.Context, cfg Config, l net.Listener) error {
+	s, err := store.Open(cfg.Home, settings(cfg), cfg.Log)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	srv := ipc.NewServer()
+	ipc.Handle(srv, ipc.Ready, func(context.Context, ipc.None) (ipc.ReadyResult, error) {
+		return ipc.ReadyResult{Program: "awp-store", Release: awp.Release, PID: os.Getpid()}, nil
+	})
+	serveFront(srv, s, cfg)
+	serveLinks(srv, s, cfg.Log)
+	return srv.Serve(ctx, l)
+}
+
+func settings(cfg Config) store.Settings {
+	set := cfg.Settings
+	out := store.Settings{
+		Name: set.Name, About: set.About, Harness: set.Harness, Model: set.Model,
+		BlobLimit: set.BlobLimit, OutboxTTL: set.OutboxTTL,
+		Accept: set.Policy.Accept, Allow: set.Policy.Allow, Trust: set.Policy.Trust,
+		Warnings:   set.Warnings,
+		Supervisor: func() int { return supervisor(cfg.Home) },
+	}
+	if set.Set.ShareWith {
+		out.ShareWith = []string{}
+		for _, key := range set.ShareWith {
+			out.ShareWith = append(out.ShareWith, key.String())
+		}
+	}
+	return out
+}
+
+// supervisor returns the pid that daemon.pid names, 0 when there is none.
+func supervisor(home string) int {
+	text, err := os.ReadFile(filepath.Join(home, "daemon.pid"))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
