@@ -2,30 +2,30 @@
 //
 //	awp-store - keep everything of a home that must not be lost
 //
-// DESCRIPTION
+// # DESCRIPTION
 //
 // awp-store is the only opener of awp.db. It holds the log, the outbox, threads, peers,
 // files sent and received, and the identity key, and it judges: what is acknowledged, what
 // is a duplicate, who is admitted, which peers should be connected. It is started by awp
 // daemon or by systemd, never by hand.
 //
-// SOCKETS
+// # SOCKETS
 //
 // awp.sock, the control socket, by activation under that name. It serves the programs
 // that people and agents use, and awp-wire, which brings peers' lines and takes ours.
 //
-// STATE
+// # STATE
 //
 // In the home (AWP_HOME): awp.db, identity.json, blobs/, store.lock. It reads config.json,
 // and the files that its callers ask it to send.
 //
-// SECURITY
+// # SECURITY
 //
 // Opens no network socket and starts no program. Serves only its own user. Signs nothing
 // but auth transcripts whose own hello carries its key. Lines of peers reach it bounded,
 // and it believes none of their numbers and names.
 //
-// FAILURE
+// # FAILURE
 //
 // Killed at any moment it loses nothing and doubles nothing: what it said was stored is
 // in a synced transaction, and what it had not said will be asked again. With a full

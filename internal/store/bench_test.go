@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/awp-suite/awp"
+)
+
+// BenchmarkEnqueue is the store's own group-commit rate: messages queued for a peer that
+// is away, by so many callers at a time.
+func BenchmarkEnqueue(b *testing.B) {
+	for _, callers := range []int{1, 8, 50} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) {
+			p := newPair(b)
+			th := p.sides[0].say(b, "", "first").Th
+			b.ResetTimer()
+			sendMany(b, p.sides[0], th, callers)
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+		})
+	}
+}
+
+// BenchmarkExchange is the same with the peer connected, until every message is acked:
+// two stores, both durable, no processes between.
+func BenchmarkExchange(b *testing.B) {
+	for _, callers := range []int{1, 8, 50} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) {
+			p := newPair(b)
+			p.plug()
+			th := p.sides[0].say(b, "", "first").Th
+			b.ResetTimer()
+			sendMany(b, p.sides[0], th, callers)
+			p.settled(b)
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+		})
+	}
+}
+
+func sendMany(b *testing.B, s *side, th awp.ThreadID, callers int) {
+	var wg sync.WaitGroup
+	work := make(chan int)
+	for range callers {
+		wg.Go(func() {
+			for i := range work {
+				s.say(b, th, fmt.Sprintf("message %d with some text in it, about as long as a sentence", i))
+			}
+		})
+	}
+	for i := range b.N {
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+}
+
+// BenchmarkSendToAck is one message at a time, from the call to the peer's ack.
+func BenchmarkSendToAck(b *testing.B) {
+	p := newPair(b)
+	p.plug()
+	th := p.sides[0].say(b, "", "first").Th
+	for b.Loop() {
+		r := p.sides[0].say(b, th, "x")
+		if ok, err := p.sides[0].store.AwaitAck(context.Background(), r.Seq, time.Minute); !ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}
