@@ -7,6 +7,7 @@ import (
 
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/blob"
+	"github.com/awp-suite/awp/internal/failpoint"
 	"github.com/awp-suite/awp/wire"
 )
 
@@ -67,6 +68,7 @@ func (t *tx) takeChunk(l *link, c wire.DecodedChunk, broken string) error {
 		if err := file.write(c.Data); err != nil {
 			return fileError("write partial file", path, err)
 		}
+		failpoint.Hit("store/chunk-written")
 	}
 	return t.settle(l, p, r, b, v, "", false)
 }
@@ -103,6 +105,7 @@ func (t *tx) settle(l *link, p *peerRow, r *threadRow, b *blobRow, v blob.Verdic
 		if err := t.s.files.promote(path, final, b.Got); err != nil {
 			return fileError("move the complete file", final, err)
 		}
+		failpoint.Hit("store/promoted")
 		t.then(func() { t.s.files.done(path) })
 		if err := t.noteBlob(p, r, b, byMessage); err != nil {
 			return err

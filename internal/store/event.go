@@ -54,9 +54,11 @@ const (
 	pageBytes  = 4 << 20
 )
 
-// source is a set of events: a table named l, or joined to line as l, and a condition.
+// source is a set of events: line as l, or a table joined to it, the column of the
+// sequence number by which that is walked, and a condition.
 type source struct {
 	from string
+	seq  string
 	cond string
 	args []any
 }
@@ -86,7 +88,7 @@ func (s *Store) walk(ctx context.Context, src source, after int64, limit int, fn
 
 // page reads one page. more says that there may be others.
 func (s *Store) page(ctx context.Context, src source, after int64, limit int) (page []awp.Event, more bool, err error) {
-	query := "SELECT " + eventColumns + " FROM " + src.from + eventJoins + "WHERE l.seq > ? AND " + src.cond + " ORDER BY l.seq LIMIT ?"
+	query := "SELECT " + eventColumns + " FROM " + src.from + eventJoins + "WHERE " + src.seq + " > ? AND " + src.cond + " ORDER BY " + src.seq + " LIMIT ?"
 	args := append([]any{after}, src.args...)
 	rows, err := s.ro.QueryContext(ctx, query, append(args, limit)...)
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *Store) Read(ctx context.Context, f Filter, last int, fn func(awp.Event)
 	if err != nil {
 		return Result{}, err
 	}
-	src := source{from: "line l", cond: cond + " AND l.seq <= ?", args: append(args, end)}
+	src := source{from: "line l", seq: "l.seq", cond: cond + " AND l.seq <= ?", args: append(args, end)}
 	res := Result{Cursor: end, Thread: sc.row}
 	_, _, err = s.walk(ctx, src, first-1, last, fn)
 	return res, err
@@ -95,7 +95,7 @@ func (s *Store) ReadUnread(ctx context.Context, f Filter, limit int, fn func(awp
 
 func (s *Store) readUnread(ctx context.Context, sc scope, limit int, fn func(awp.Event) error) (Result, error) {
 	cond, args := sc.where("u")
-	src := source{from: "unread u JOIN line l USING (seq)", cond: cond, args: args}
+	src := source{from: "unread u CROSS JOIN line l ON l.seq = u.seq", seq: "u.seq", cond: cond, args: args}
 	res := Result{Thread: sc.row}
 	last, n, err := s.walk(ctx, src, 0, limit, fn)
 	if res.Cursor = last; n == 0 && err == nil {
@@ -232,7 +232,7 @@ func (s *Store) Follow(ctx context.Context, f Filter, all bool, fn func(awp.Even
 	if !all {
 		cond += fmt.Sprintf(" AND (l.dir = %d OR l.type IN ('%s', '%s', '%s'))", dirIn, noteBlob, noteBye, noteRefused)
 	}
-	src := source{from: "line l", cond: cond, args: args}
+	src := source{from: "line l", seq: "l.seq", cond: cond, args: args}
 	for {
 		grew := s.hub.next()
 		end, err := s.end()

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/failpoint"
 	"github.com/awp-suite/awp/internal/thread"
 	"github.com/awp-suite/awp/wire"
 )
@@ -71,6 +72,7 @@ func (s *Store) Send(ctx context.Context, m Message) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
+	failpoint.Hit("store/staged")
 	var r Receipt
 	err = s.w.do(context.WithoutCancel(ctx), func(t *tx) error { // the copies' fate hangs on the outcome
 		kept = false
