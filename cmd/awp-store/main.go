@@ -42,13 +42,13 @@ import (
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/activation"
 	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/lifeline"
 	"github.com/awp-suite/awp/internal/storecmd"
-	"github.com/awp-suite/awp/internal/supervise"
 	"github.com/awp-suite/awp/ipc"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(supervise.WatchLifeline(context.Background()), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(lifeline.Watch(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
 		os.Stderr.WriteString("awp-store: " + err.Error() + "\n")

@@ -15,6 +15,8 @@ import (
 	"github.com/awp-suite/awp/internal/config"
 	"github.com/awp-suite/awp/internal/supervise"
 	"github.com/awp-suite/awp/ipc"
+
+	"github.com/awp-suite/awp/internal/lifeline"
 )
 
 // The test binary is every program of the suite, by the name it is called by: the PATH
@@ -102,7 +104,7 @@ type echoed struct {
 
 // program is awp-store or awp-wire: it answers Ready and echo.
 func program(name string) error {
-	ctx := supervise.WatchLifeline(context.Background())
+	ctx := lifeline.Watch(context.Background())
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	home := os.Getenv("AWP_HOME")

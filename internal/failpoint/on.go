@@ -1,49 +1,59 @@
 //go:build failpoint
 
-// Package failpoint lets a test end a program at a named point, as kill -9 would.
+// Package failpoint lets a test end a program at a named point, as kill -9 would, and
+// change what a test cannot wait for. Tests of the whole suite say so in files of the
+// home, which they may write at any time:
 //
-// AWP_FAILPOINT names a file that says "point n": the program kills itself when it
-// passes that point for the n-th time since the file was read, which happens at each
-// start. Before it does, it removes the file, so that its successor lives.
+//	failpoint     "point n": the program that passes that point for the n-th time since
+//	              the file was there kills itself. Before it does, it removes the file,
+//	              so that its successor lives.
+//	test.NAME     what [Setting] returns
 package failpoint
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 )
 
 var (
-	path  = os.Getenv("AWP_FAILPOINT")
-	once  sync.Once
-	point string
-	left  atomic.Int64
+	mu    sync.Mutex
+	armed string // the file's text
+	left  int
 )
 
 // Hit marks that the program passes the point called name.
 func Hit(name string) {
-	if path == "" {
+	path := filepath.Join(os.Getenv("AWP_HOME"), "failpoint")
+	text, err := os.ReadFile(path)
+	if err != nil {
 		return
 	}
-	once.Do(load)
-	if name != point || left.Add(-1) != 0 {
+	var point string
+	var n int
+	if _, err := fmt.Sscan(string(text), &point, &n); err != nil || point != name {
 		return
 	}
-	if os.Remove(path) == nil {
+	mu.Lock()
+	defer mu.Unlock()
+	if armed != string(text) {
+		armed, left = string(text), n
+	}
+	left--
+	if left == 0 && os.Remove(path) == nil {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
 }
 
-func load() {
-	text, err := os.ReadFile(path)
+// Setting returns what a test set for home under name, or nothing.
+func Setting(home, name string) string {
+	text, err := os.ReadFile(filepath.Join(home, "test."+name))
 	if err != nil {
-		return
+		return ""
 	}
-	var n int64
-	if _, err := fmt.Sscan(string(text), &point, &n); err == nil {
-		left.Store(n)
-	}
+	return strings.TrimSpace(string(text))
 }

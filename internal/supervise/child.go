@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/awp-suite/awp/internal/failpoint"
+
+	"github.com/awp-suite/awp/internal/lifeline"
 )
 
 // ExitError says that a program ended by itself.
@@ -89,21 +91,21 @@ func (c *child) once(ctx context.Context, log *slog.Logger) *ExitError {
 	}
 	// A pipe for each run, since its ends are shared by whoever has them open: the
 	// program sets its end's mode.
-	lifeline, alive, err := os.Pipe()
+	rope, alive, err := os.Pipe()
 	if err != nil {
 		return failed(err)
 	}
 	defer alive.Close() // nobody ever writes: open means that we live
-	defer lifeline.Close()
+	defer rope.Close()
 	out, err := newOutput(c.s.cfg.Output)
 	if err != nil {
 		return failed(err)
 	}
-	cmd := c.command(ctx, lifeline)
+	cmd := c.command(ctx, rope)
 	cmd.Stdout, cmd.Stderr = out.w, out.w
 	err = cmd.Start()
 	out.w.Close()
-	lifeline.Close()
+	rope.Close()
 	if err != nil {
 		out.finish()
 		return failed(err)
@@ -120,7 +122,7 @@ func (c *child) once(ctx context.Context, log *slog.Logger) *ExitError {
 //
 // It gets a process group of its own: a Ctrl-C on a terminal then reaches the supervisor
 // alone, which closes the programs in order.
-func (c *child) command(ctx context.Context, lifeline *os.File) *exec.Cmd {
+func (c *child) command(ctx context.Context, rope *os.File) *exec.Cmd {
 	p, s := c.program, c.s
 	cmd := exec.CommandContext(ctx, s.stub)
 	cmd.Args = stubArgs(s.stub, p.Path, append([]string{p.Path}, p.Args...))
@@ -131,12 +133,12 @@ func (c *child) command(ctx context.Context, lifeline *os.File) *exec.Cmd {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, s.sockets[name])
 	}
 	next := 3 + len(p.Sockets)
-	cmd.ExtraFiles = append(cmd.ExtraFiles, lifeline, s.cfg.Lock.lock)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, rope, s.cfg.Lock.lock)
 	cmd.Env = append(environ(),
 		"LISTEN_FDS="+strconv.Itoa(len(p.Sockets)),
 		"LISTEN_FDNAMES="+strings.Join(p.Sockets, ":"),
-		envLifeline+"="+strconv.Itoa(next),
-		envLock+"="+strconv.Itoa(next+1),
+		lifeline.EnvPipe+"="+strconv.Itoa(next),
+		lifeline.EnvLock+"="+strconv.Itoa(next+1),
 	)
 	cmd.Env = append(cmd.Env, p.Env...)
 	return cmd

@@ -25,6 +25,6 @@
 //
 // Every program inherits the read end of a pipe of which only the supervisor has the
 // write end. It ends when the supervisor does, even by kill -9, on every system; see
-// [WatchLifeline]. Linux's parent death signal is not used: it fires when the thread
+// lifeline.Watch. Linux's parent death signal is not used: it fires when the thread
 // that forked ends, which in a Go program means nothing, and other systems lack it.
 package supervise

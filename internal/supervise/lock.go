@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/lifeline"
 )
 
 // Files in a home; the package comment says what they mean.
@@ -24,8 +25,8 @@ const (
 )
 
 // leftoverWait bounds how long a new supervisor waits for the programs of one that was
-// killed. It is longer than closeWithin, after which they end whatever they are doing.
-const leftoverWait = closeWithin + 2*time.Second
+// killed. It is longer than lifeline.CloseWithin, after which they end whatever they are doing.
+const leftoverWait = lifeline.CloseWithin + 2*time.Second
 
 // ErrRunning is in the chain of Acquire's error when the home has a daemon, which serves.
 var ErrRunning = errors.New("a daemon runs")

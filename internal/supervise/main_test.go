@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/awp-suite/awp/internal/lifeline"
 )
 
 // The test binary is every program of these tests, too: an argument "role=NAME" says
@@ -45,7 +47,7 @@ func play(role string, args []string) {
 		serve(args)
 		select {}
 	case "deaf": // to its lifeline
-		WatchLifeline(context.Background())
+		lifeline.Watch(context.Background())
 		select {}
 	case "leave": // behind a process that keeps our output open
 		cmd := exec.Command(os.Args[0], rolePrefix+"linger")
@@ -75,7 +77,7 @@ type answer struct {
 // serve answers on all its sockets until SIGTERM, or the loss of its supervisor, or until
 // someone writes to it. args[0] is a file it signs when it closes.
 func serve(args []string) {
-	ctx := WatchLifeline(context.Background())
+	ctx := lifeline.Watch(context.Background())
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	a := answer{

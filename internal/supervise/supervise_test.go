@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/awp-suite/awp/internal/lifeline"
 )
 
 // patienceOf a test with processes: only a failing test waits as long.
@@ -314,7 +316,7 @@ func TestDeafProgram(t *testing.T) {
 	}
 	p := self("", "deaf")
 	cmd := exec.Command(p.Path, p.Args...)
-	cmd.Env = append(os.Environ(), envLifeline+"=3")
+	cmd.Env = append(os.Environ(), lifeline.EnvPipe+"=3")
 	cmd.ExtraFiles = []*os.File{r}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

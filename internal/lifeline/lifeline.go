@@ -1,4 +1,8 @@
-package supervise
+// Package lifeline is what a program of the suite has from its supervisor beside its
+// sockets: a pipe that ends when the supervisor does, and a part in the home's lock. It
+// is the program's half, apart from the supervisor's, so that programs that may start no
+// other do not link what starts programs.
+package lifeline
 
 import (
 	"context"
@@ -11,31 +15,31 @@ import (
 	"time"
 )
 
-// How a program finds what it inherited beside its sockets.
+// The variables by which a program finds what it inherited.
 const (
-	envLifeline = "AWP_LIFELINE_FD" // the lifeline's read end
-	envLock     = "AWP_LOCK_FD"     // daemon.lock, held by being open
+	EnvPipe = "AWP_LIFELINE_FD" // the pipe's read end
+	EnvLock = "AWP_LOCK_FD"     // daemon.lock, held by being open
 )
 
-// closeWithin is how long a program may take to close once its supervisor is gone. The
+// CloseWithin is how long a program may take to close once its supervisor is gone. The
 // next supervisor waits that long for it.
-const closeWithin = 5 * time.Second
+const CloseWithin = 5 * time.Second
 
-// ErrOrphaned is the cause of a context that [WatchLifeline] ended.
+// ErrOrphaned is the cause of a context that [Watch] ended.
 var ErrOrphaned = errors.New("the supervisor is gone")
 
-// WatchLifeline returns a context that ends when ctx does or the supervisor of this
+// Watch returns a context that ends when ctx does or the supervisor of this
 // process is gone; under another one, such as systemd, it returns ctx. A program calls it
 // once, first in main, before it starts any other.
 //
 // A program whose supervisor is gone must not live: it has the socket that the next
 // daemon's program will have, and the lock. One that has not closed in 5 seconds exits.
-func WatchLifeline(ctx context.Context) context.Context {
-	lifeline, ok := inherited(envLifeline)
+func Watch(ctx context.Context) context.Context {
+	lifeline, ok := inherited(EnvPipe)
 	if !ok {
 		return ctx
 	}
-	inherited(envLock)
+	inherited(EnvLock)
 	// The log's pipe ends with the supervisor, too. Caught, the signal of a write to it
 	// is an error that slog drops, and the program closes in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -46,7 +50,7 @@ func WatchLifeline(ctx context.Context) context.Context {
 	context.AfterFunc(ctx, func() { r.Close() })
 	go func() { // ends with ctx: the context closes r
 		if _, err := io.Copy(io.Discard, r); err == nil {
-			time.AfterFunc(closeWithin, func() { os.Exit(1) })
+			time.AfterFunc(CloseWithin, func() { os.Exit(1) })
 			cancel(ErrOrphaned)
 		}
 	}()

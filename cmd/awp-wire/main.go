@@ -1,0 +1,82 @@
+// NAME
+//
+//	awp-wire - carry lines between this home and its peers
+//
+// # DESCRIPTION
+//
+// awp-wire holds the links: it listens, dials, shakes hands, keeps one connection a peer,
+// notices dead ones and dials again while there is unfinished business. What it reads it
+// hands to awp-store, unjudged; what awp-store pushes it writes. It is started by awp
+// daemon or by systemd, never by hand.
+//
+// # SOCKETS
+//
+// awp-wire.sock, its control socket, by activation under that name. It connects to
+// awp.sock, where awp-store is. Towards peers it listens on the addresses of the
+// settings (--listen, AWP_LISTEN, config.json): Unix sockets and TCP.
+//
+// # STATE
+//
+// None. In the home (AWP_HOME) it reads config.json.
+//
+// # SECURITY
+//
+// Parses strangers' bytes, so it has no database and no key: awp-store signs its
+// handshakes and says who is admitted. Plain TCP goes to private addresses only and is
+// taken from private addresses only, unless AWP_ALLOW_PLAINTEXT=1. Lines, queues,
+// handshakes and links are bounded. Its log never shows lines, keys or addresses, except
+// lines with --trace.
+//
+// # FAILURE
+//
+// Killed at any moment it loses nothing: a line counts as sent when the peer's ack is in
+// awp-store, and as received when awp-store has it on disk. While awp-store is away no
+// peer is read; afterwards links are made anew. An address that cannot be listened on is
+// reported in awp status and tried again.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/activation"
+	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/lifeline"
+	"github.com/awp-suite/awp/internal/wirecmd"
+	"github.com/awp-suite/awp/ipc"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(lifeline.Watch(context.Background()), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		os.Stderr.WriteString("awp-wire: " + err.Error() + "\n")
+		if hint := awp.HintOf(err); hint != "" {
+			os.Stderr.WriteString("awp: hint: " + hint + "\n")
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	home, err := config.Home("", os.Getenv)
+	if err != nil {
+		return err
+	}
+	set, err := config.Load(home, os.Getenv)
+	if err != nil {
+		return err
+	}
+	l, err := activation.Listener("awp-wire", ipc.WireSocket)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", "awp-wire")
+	activation.Ready()
+	defer activation.Stopping()
+	return wirecmd.Run(ctx, wirecmd.Config{Home: home, Settings: set, Log: log}, l)
+}
