@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"errors"
 	"fmt"
 
 	"github.com/awp-suite/awp"
@@ -36,34 +37,41 @@ func (m Method[P, R]) Call(ctx context.Context, c *Conn, params P, lines ...[]by
 }
 
 // Call sends a request and hands each item to fn, on the connection's reading goroutine,
-// until the answer is there. An error of fn ends the connection: there is no other way
-// to stop a stream.
+// until the answer is there. It returns after fn has, and fn does not run again. An error
+// of fn ends the connection, since there is no other way to stop a stream, and is
+// returned as it is.
 func (m Stream[P, E, R]) Call(ctx context.Context, c *Conn, params P, fn func(E) error) (R, error) {
 	var result R
+	var stopped error
 	err := c.call(ctx, m.Name, params, nil, func(raw jsontext.Value) {
 		var e E
-		err := json.Unmarshal(raw, &e)
-		if err == nil {
-			err = fn(e)
+		if stopped = json.Unmarshal(raw, &e); stopped == nil {
+			stopped = fn(e)
 		}
-		if err != nil {
-			c.Fail(err)
+		if stopped != nil {
+			c.Fail(stopped)
 		}
 	}, &result)
+	if stopped != nil {
+		err = stopped
+	}
 	return result, err
 }
 
-// Send sends the notification, with raw lines beside it.
+// Send queues the notification, with raw lines beside it. After an error the connection
+// has ended.
 func (m Note[P]) Send(c *Conn, params P, lines ...[]byte) error {
-	raw, err := json.Marshal(params)
+	raw, err := encode(params)
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.Name, err)
+		err = fmt.Errorf("%s: %w", m.Name, err)
+		c.Fail(err)
+		return err
 	}
-	return c.send(message{Method: m.Name, Params: raw}, lines)
+	return c.sendNote(message{Method: m.Name, Params: raw}, lines)
 }
 
 func (c *Conn) call(ctx context.Context, method string, params any, lines [][]byte, item func(jsontext.Value), result any) error {
-	raw, err := json.Marshal(params)
+	raw, err := encode(params)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
@@ -73,32 +81,40 @@ func (c *Conn) call(ctx context.Context, method string, params any, lines [][]by
 	id := c.nextID
 	c.calls[id] = waiting
 	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.calls, id)
-		c.mu.Unlock()
-	}()
+	defer c.leave(id, waiting)
 	if err := c.send(message{ID: id, Method: method, Params: raw}, lines); err != nil {
 		return lost(err)
 	}
+	var answer message
+	var answered bool
 	select {
+	case answer, answered = <-waiting.answer:
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	case <-c.ctx.Done():
+	}
+	if !answered {
 		select {
-		case m, ok := <-waiting.answer: // it came just before the end
-			if ok {
-				return c.finish(m, result)
-			}
+		case answer, answered = <-waiting.answer: // it came just before the end
 		default:
 		}
-		return lost(context.Cause(c.ctx))
-	case m, ok := <-waiting.answer:
-		if !ok {
-			return lost(c.gone())
-		}
-		return c.finish(m, result)
 	}
+	switch {
+	case answered:
+		return c.finish(answer, result)
+	case ctx.Err() != nil: // also when the connection ended with it: the caller knows why
+		return context.Cause(ctx)
+	}
+	return lost(context.Cause(c.ctx))
+}
+
+// leave forgets a call. Once it returns, no item is handed over any more.
+func (c *Conn) leave(id uint64, waiting *call) {
+	c.mu.Lock()
+	delete(c.calls, id)
+	c.mu.Unlock()
+	waiting.mu.Lock()
+	waiting.item = nil
+	waiting.mu.Unlock()
 }
 
 func (c *Conn) finish(m message, result any) error {
@@ -114,7 +130,7 @@ func (c *Conn) finish(m message, result any) error {
 // Lost reports whether err means that the connection ended before the answer came: the
 // other side may or may not have acted. A call that carries a token may be repeated.
 func Lost(err error) bool {
-	_, ok := err.(*lostError)
+	_, ok := errors.AsType[*lostError](err)
 	return ok
 }
 
@@ -130,37 +146,21 @@ func lost(cause error) error {
 	return &lostError{cause}
 }
 
-func (c *Conn) deliverItem(m message) {
+func (c *Conn) deliverItem(m message) error {
 	var it item
 	if err := json.Unmarshal(m.Params, &it); err != nil {
-		c.Fail(fmt.Errorf("decode item: %w", err))
-		return
+		return fmt.Errorf("decode item: %w", err)
 	}
 	c.mu.Lock()
 	waiting := c.calls[it.ID]
 	c.mu.Unlock()
-	if waiting != nil && waiting.item != nil {
+	if waiting == nil { // its caller gave up
+		return nil
+	}
+	waiting.mu.Lock()
+	defer waiting.mu.Unlock()
+	if waiting.item != nil {
 		waiting.item(it.Item)
 	}
-}
-
-// maxStreamed bounds the items that wait to be written: a stream whose reader takes its
-// time is held back there, and costs no more memory.
-const maxStreamed = 1 << 20
-
-// Item sends one item of the stream that r asked for. It waits while the other side does
-// not read, and must therefore not be called on the reading goroutine.
-func (r *Request) Item(v any) error {
-	if err := r.Conn.drained(maxStreamed); err != nil {
-		return err
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	params, err := json.Marshal(item{ID: r.id, Item: raw})
-	if err != nil {
-		return err
-	}
-	return r.Conn.send(message{Method: itemMethod, Params: params}, nil)
+	return nil
 }

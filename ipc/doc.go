@@ -27,5 +27,9 @@ const Version = 1
 // MaxLine is the length limit of a line in bytes, without its newline.
 const MaxLine = 2 << 20
 
-// maxLines bounds how many raw lines one object may announce.
-const maxLines = 4096
+// maxLines and maxRaw bound the raw lines beside one object: how many, and how many bytes
+// in all, without newlines.
+const (
+	maxLines = 4096
+	maxRaw   = 8 << 20
+)

@@ -1,38 +1,12 @@
 package ipc
 
-import (
-	"fmt"
-	"net"
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/awp-suite/awp"
-)
-
-// checkPeer makes sure that the other end of a Unix socket runs as this user. The
-// socket's mode says so too; this holds even where a mode was widened by mistake.
-func checkPeer(nc net.Conn) error {
-	uc, ok := nc.(*net.UnixConn)
-	if !ok {
-		return nil // a test's pipe
-	}
-	raw, err := uc.SyscallConn()
+// socketUID returns the user id of the other end of a connected Unix socket.
+func socketUID(fd int) (int, error) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return fmt.Errorf("check peer: %w", err)
+		return 0, err
 	}
-	var cred *unix.Xucred
-	var credErr error
-	if err := raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
-	}); err != nil {
-		return fmt.Errorf("check peer: %w", err)
-	}
-	if credErr != nil {
-		return fmt.Errorf("check peer: %w", credErr)
-	}
-	if int(cred.Uid) != os.Getuid() {
-		return &awp.Error{Code: awp.Denied, Message: fmt.Sprintf("this home belongs to user id %d, not %d", os.Getuid(), cred.Uid)}
-	}
-	return nil
+	return int(cred.Uid), nil
 }

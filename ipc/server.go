@@ -74,10 +74,6 @@ func HandleStream[P, E, R any](s *Server, m Stream[P, E, R], fn func(ctx context
 // another handler with [Request.Take].
 func HandleInline(s *Server, name string, fn Handler) { s.methods[name] = fn }
 
-// Take makes h the handler of all that the connection reads from now on. Only a handler
-// that runs inline may call it.
-func (r *Request) Take(h Handler) { r.Conn.handler = h }
-
 // Serve accepts connections until ctx ends or the listener fails; it then closes the
 // listener and every connection, and waits for them. Peers of another user are turned
 // away.
@@ -103,7 +99,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		select {
 		case slots <- struct{}{}:
 		default:
-			refuse(ctx, nc, &awp.Error{Code: awp.Busy, Message: fmt.Sprintf("%d connections are open; try again", maxConns)})
+			busy := &awp.Error{Code: awp.Busy, Message: fmt.Sprintf("%d connections are open; try again", maxConns)}
+			open.Go(func() { refuse(ctx, nc, busy) })
 			continue
 		}
 		open.Go(func() {
@@ -133,27 +130,13 @@ func (s *Server) dispatch(r *Request) {
 	h(r)
 }
 
-// run runs fn on a goroutine that the connection owns, once a slot is free.
-func (r *Request) run(fn func(context.Context)) {
-	c := r.Conn
-	select {
-	case c.running <- struct{}{}:
-	case <-c.ctx.Done():
-		return
-	}
-	c.tasks.Go(func() {
-		defer func() { <-c.running }()
-		fn(c.ctx)
-	})
-}
-
 // refuse answers the first request with err, whatever it asks, and hangs up. A client
 // that asks nothing is hung up on after a few seconds.
 func refuse(ctx context.Context, nc net.Conn, err error) {
 	nc.SetDeadline(time.Now().Add(refuseWithin)) //nolint:errcheck // Run sees a dead socket
 	c := NewConn(ctx, nc, func(r *Request) {
 		r.Fail(err)
-		go r.Conn.Close()
+		r.Conn.Close()
 	})
-	go c.Run() //nolint:errcheck // refused
+	c.Run() //nolint:errcheck // refused
 }

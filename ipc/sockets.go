@@ -94,11 +94,11 @@ func runtimeDir(home string) (string, error) {
 	name := "awp-" + hex.EncodeToString(sum[:8])
 	bases := []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"}
 	for _, base := range bases {
-		if base == "" {
+		dir := filepath.Join(base, name)
+		if base == "" || len(filepath.Join(dir, WireSocket)) > maxSocketPath {
 			continue
 		}
-		dir := filepath.Join(base, name)
-		if len(filepath.Join(dir, WireSocket)) > maxSocketPath {
+		if err = checkBase(base); err != nil {
 			continue
 		}
 		if err = makePrivate(dir); err == nil {
@@ -114,6 +114,21 @@ func runtimeDir(home string) (string, error) {
 		Hint:    "set XDG_RUNTIME_DIR to a short private directory, or use a home with a shorter path",
 		Cause:   err,
 	}
+}
+
+// checkBase makes sure that nobody else can put another directory in the place of ours.
+func checkBase(base string) error {
+	fi, err := os.Stat(base)
+	if err != nil {
+		return err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	trusted := ok && (int(st.Uid) == os.Getuid() || st.Uid == 0)
+	shared := fi.Mode().Perm()&0o022 != 0 && fi.Mode()&fs.ModeSticky == 0
+	if !fi.IsDir() || !trusted || shared {
+		return fmt.Errorf("others can change %s", base)
+	}
+	return nil
 }
 
 // makePrivate makes dir ours alone, and refuses one that is not.
@@ -140,6 +155,10 @@ func Dial(ctx context.Context, home, name string, handler Handler) (*Conn, error
 	nc, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, &awp.Error{Code: awp.Unreachable, Message: "the daemon is not running", Hint: "start it: awp up", Cause: err}
+	}
+	if err := checkServer(nc); err != nil {
+		nc.Close()
+		return nil, err
 	}
 	return NewConn(ctx, nc, handler), nil
 }

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/failpoint"
 	"github.com/awp-suite/awp/internal/store"
 	"github.com/awp-suite/awp/ipc"
 )
@@ -49,6 +51,7 @@ func settings(cfg Config) store.Settings {
 		BlobLimit: set.BlobLimit, OutboxTTL: set.OutboxTTL,
 		Accept: set.Policy.Accept, Allow: set.Policy.Allow, Trust: set.Policy.Trust,
 		Warnings:   set.Warnings,
+		Now:        clock(cfg.Home),
 		Supervisor: func() int { return supervisor(cfg.Home) },
 	}
 	if set.Set.ShareWith {
@@ -58,6 +61,17 @@ func settings(cfg Config) store.Settings {
 		}
 	}
 	return out
+}
+
+// clock is the time as a test of the suite shifts it; nil, as ever else, the machine's.
+func clock(home string) func() time.Time {
+	if failpoint.Setting(home, "clock") == "" {
+		return nil
+	}
+	return func() time.Time {
+		offset, _ := time.ParseDuration(failpoint.Setting(home, "clock"))
+		return time.Now().Add(offset)
+	}
 }
 
 // supervisor returns the pid that daemon.pid names, 0 when there is none.

@@ -1,0 +1,75 @@
+package awpcmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/render"
+	"github.com/awp-suite/awp/ipc"
+)
+
+// shown is what read and wait print as JSON.
+type shown struct {
+	Events   []awp.Event `json:"events"`
+	Cursor   int64       `json:"cursor"`
+	TimedOut bool        `json:"timed_out,omitzero"`
+	Matched  bool        `json:"matched,omitzero"`
+	Thread   *awp.Thread `json:"thread,omitzero"`
+}
+
+func newShown(events []awp.Event, r ipc.ReadResult) shown {
+	return shown{Events: events, Cursor: r.Cursor, TimedOut: r.TimedOut, Matched: r.Matched, Thread: r.Thread}
+}
+
+// gather makes a call that streams events, and returns them all.
+func gather[P any](ctx context.Context, c *ipc.Conn, m ipc.Stream[P, awp.Event, ipc.ReadResult], params P) ([]awp.Event, ipc.ReadResult, error) {
+	events := []awp.Event{}
+	result, err := m.Call(ctx, c, params, func(e awp.Event) error {
+		events = append(events, e)
+		return nil
+	})
+	return events, result, err
+}
+
+// printer renders events for people. Without a banner the thread is known.
+func printer(banner bool) *render.Printer {
+	return &render.Printer{Zone: time.Local, Banner: banner}
+}
+
+// appendEvents renders events one after the other.
+func appendEvents(b []byte, p *render.Printer, events []awp.Event) []byte {
+	for _, e := range events {
+		b = p.Append(b, e)
+	}
+	return b
+}
+
+// showAndMark runs print and then marks the events as read: in this order, so that what
+// could not be shown stays unread. A reader that left early, such as head, had the whole
+// of it in its hands.
+func showAndMark(ctx context.Context, c *ipc.Conn, events []awp.Event, print func() error) error {
+	outlivePipe()
+	if err := print(); err != nil && err != errGone { //nolint:errorlint // returned as it is
+		return err
+	}
+	return mark(ctx, c, events)
+}
+
+// mark marks those of the events that are unread.
+func mark(ctx context.Context, c *ipc.Conn, events []awp.Event) error {
+	var seqs []int64
+	for _, e := range events {
+		if e.Unread {
+			seqs = append(seqs, e.Seq)
+		}
+	}
+	for len(seqs) > 0 {
+		n := min(len(seqs), ipc.MaxMark)
+		if _, err := ipc.Mark.Call(ctx, c, ipc.MarkParams{Seqs: seqs[:n]}); err != nil {
+			return err
+		}
+		seqs = seqs[n:]
+	}
+	return nil
+}

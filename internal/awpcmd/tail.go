@@ -1,0 +1,168 @@
+package awpcmd
+
+import (
+	"context"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/render"
+	"github.com/awp-suite/awp/ipc"
+)
+
+// tailMost bounds what tail --once prints.
+const tailMost = 1000
+
+// tailing is what the flags of tail say.
+type tailing struct {
+	who    string
+	thread awp.ThreadID
+	all    bool
+	mark   bool
+}
+
+func tailCommand(a *app) *cobra.Command {
+	var t tailing
+	var thread string
+	var once bool
+	c := &cobra.Command{
+		Use: "tail [flags]",
+		Long: `Print inbound messages. With --once, print the unread ones, mark them read and exit: what
+an agent does at natural checkpoints of its work. Otherwise follow new messages until
+interrupted. --all adds what you sent and what happened to connections; with --once, from
+the earliest unread message on.`,
+		Example: `awp tail --once
+			awp tail --peer builder --mark`,
+		Args: positionals(0, 0),
+	}
+	f := c.Flags()
+	f.BoolVar(&once, "once", false, "print unread messages and exit")
+	f.BoolVar(&t.all, "all", false, "include sent messages and connection events")
+	f.BoolVar(&t.mark, "mark", false, "when following, mark printed messages read")
+	f.StringVarP(&t.who, "peer", "p", "", "only this `PEER`")
+	f.StringVarP(&thread, "thread", "t", "", "only this `THREAD`")
+	a.completeFlags(c, "peer", "thread")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		for _, name := range []string{"thread", "peer"} {
+			if err := notEmpty(c, name); err != nil {
+				return err
+			}
+		}
+		t.thread = awp.ThreadID(thread)
+		if once {
+			return a.tailOnce(c.Context(), t)
+		}
+		p := printer(t.thread == "")
+		p.Subject = t.thread != ""
+		return a.follow(c.Context(), t, p, nil)
+	}
+	return c
+}
+
+func (a *app) tailOnce(ctx context.Context, t tailing) error {
+	conn, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	params := ipc.ReadParams{Who: t.who, Thread: t.thread, Last: tailMost, Unread: true}
+	events, _, err := gather(ctx, conn, ipc.Read, params)
+	if err != nil {
+		return err
+	}
+	if t.all && len(events) > 0 {
+		if events, err = amid(ctx, conn, params, events); err != nil {
+			return err
+		}
+	}
+	return showAndMark(ctx, conn, events, func() error {
+		switch {
+		case a.json:
+			return a.printLines(events)
+		case len(events) == 0:
+			return a.printf("no unread messages\n")
+		}
+		p := printer(t.thread == "")
+		p.Subject = t.thread != ""
+		return a.write(appendEvents(nil, p, events))
+	})
+}
+
+// amid returns the unread events together with what we sent and what the home noted
+// since the first of them.
+func amid(ctx context.Context, conn *ipc.Conn, params ipc.ReadParams, unread []awp.Event) ([]awp.Event, error) {
+	params.Unread = false
+	events, _, err := gather(ctx, conn, ipc.Read, params)
+	if err != nil {
+		return nil, err
+	}
+	merged := unread[:0:0]
+	for _, e := range events {
+		for len(unread) > 0 && unread[0].Seq <= e.Seq {
+			merged, unread = append(merged, unread[0]), unread[1:]
+		}
+		if len(merged) > 0 && !e.Unread && e.Dir != awp.In && e.Seq != merged[len(merged)-1].Seq {
+			merged = append(merged, e)
+		}
+	}
+	return append(merged, unread...), nil
+}
+
+func (a *app) printLines(events []awp.Event) error {
+	for _, e := range events {
+		if err := a.printLine(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow prints events as they come, until it is interrupted or nobody reads any more.
+// p renders them; nil prints a JSON line each. begun, when not nil, is called once
+// nothing can be missed.
+func (a *app) follow(ctx context.Context, t tailing, p *render.Printer, begun func() error) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	conn, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	marks := conn
+	if t.mark { // on a connection of its own: what reads a stream must not wait for an answer on it
+		if marks, err = a.store(ctx); err != nil {
+			return err
+		}
+	}
+	outlivePipe()
+	params := ipc.SubscribeParams{Who: t.who, Thread: t.thread, All: t.all}
+	_, err = ipc.Subscribe.Call(ctx, conn, params, func(e awp.Event) error {
+		if e.Seq == 0 {
+			if begun == nil {
+				return nil
+			}
+			return begun()
+		}
+		if err := a.printOne(p, e); err != nil {
+			return err
+		}
+		if !t.mark {
+			return nil
+		}
+		return mark(ctx, marks, []awp.Event{e})
+	})
+	switch {
+	case ctx.Err() != nil, context.Cause(conn.Context()) == errGone: //nolint:errorlint // given as it is
+		return nil
+	case err == nil, ipc.Lost(err):
+		return &awp.Error{Code: awp.Unreachable, Message: "the daemon ended the stream", Hint: "run the command again; what was not read is not lost", Cause: err}
+	}
+	return err
+}
+
+func (a *app) printOne(p *render.Printer, e awp.Event) error {
+	if p == nil || a.json {
+		return a.printLine(e)
+	}
+	return a.write(p.Append(nil, e))
+}

@@ -1,0 +1,106 @@
+package awpcmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/render"
+	"github.com/awp-suite/awp/ipc"
+)
+
+// How long up and listen wait for a tailcat address. A first start has to find a relay.
+const (
+	tailcatFor   = 45 * time.Second
+	tailcatEvery = 250 * time.Millisecond
+)
+
+func upCommand(a *app) *cobra.Command {
+	var flags config.Flags
+	c := &cobra.Command{
+		Use: "up [flags]",
+		Long: `Start the daemon in the background if it is not running, wait for its address, and
+print who this agent is and the address to share. The name, the line about it and the
+harness are remembered. A daemon that already runs takes the flags at its next start.
+
+An address is a secret: who has it can knock. Share it like a password.`,
+		Example: `awp up --name claude-code@laptop --about "Refactoring the auth middleware"
+			awp up --listen tcp:10.0.0.5:7000`,
+		Args: positionals(0, 0),
+	}
+	f := c.Flags()
+	f.StringVar(&flags.Name, "name", "", "`NAME` to present to peers, such as claude-code@myhost (remembered)")
+	f.StringVar(&flags.About, "about", "", "`TEXT` for peers: what you are working on (remembered)")
+	f.StringVar(&flags.Harness, "harness", "", "`ID` of the harness: claude, opencode, codex, cursor, gemini, copilot, grok or pi (default: detected; remembered)")
+	f.BoolVar(&flags.Presence, "presence", false, "publish signed presence")
+	f.StringSliceVar(&flags.ShareWith, "share-with", nil, "mirror conversations to these hosts: `KEY,…` (remembered)")
+	f.StringArrayVar(&flags.Listen, "listen", nil, "listen on this `ADDR`: tailcat, tcp:HOST:PORT or unix:/path (repeatable)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		home, err := a.homeDir()
+		if err != nil {
+			return err
+		}
+		if err := areKeys(flags.ShareWith); err != nil {
+			return err
+		}
+		conn, started, err := a.daemon.Ensure(c.Context(), home, ipc.StoreSocket, flags)
+		if err != nil {
+			return err
+		}
+		if late := given(c, "name", "about", "harness", "presence", "share-with", "listen"); !started && late != "" {
+			a.note("note: the daemon was running already; it takes %s at its next start: awp down, then awp up", late)
+		}
+		status, err := addressed(c.Context(), conn)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(status)
+		}
+		return a.write(render.Up(nil, status))
+	}
+	return c
+}
+
+// areKeys refuses hosts that are not named by their keys. Only a daemon that runs could
+// look a name up, and only one that starts takes the list.
+func areKeys(hosts []string) error {
+	for _, h := range hosts {
+		if _, err := awp.ParseKey(h); err != nil {
+			return &awp.Error{Code: awp.Invalid, Message: fmt.Sprintf("--share-with: %q is not a key", h), Hint: "awp peers --json shows the keys of peers", Cause: err}
+		}
+	}
+	return nil
+}
+
+// given lists which of the flags were set.
+func given(c *cobra.Command, names ...string) string {
+	var set []string
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			set = append(set, "--"+name)
+		}
+	}
+	return strings.Join(set, ", ")
+}
+
+// addressed returns the status once its tailcat address is there, will not come, or took
+// too long.
+func addressed(ctx context.Context, conn *ipc.Conn) (awp.Status, error) {
+	deadline := time.Now().Add(tailcatFor)
+	for {
+		status, err := ipc.Status.Call(ctx, conn, ipc.None{})
+		starting := status.TailcatEnabled && status.Tailcat == "" && status.TailcatError == ""
+		if err != nil || !starting || time.Now().After(deadline) {
+			return status, err
+		}
+		if err := sleep(ctx, tailcatEvery); err != nil {
+			return status, err
+		}
+	}
+}

@@ -1,0 +1,5 @@
+package transport
+
+// maxPath is the longest path of a Unix socket, in bytes: sun_path has 104 with its
+// closing zero.
+const maxPath = 103

@@ -1,0 +1,171 @@
+package wirecmd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/transport"
+	"github.com/awp-suite/awp/ipc"
+	"github.com/awp-suite/awp/wire"
+)
+
+// board says where we listen, in the order of the settings.
+type board struct {
+	mu     sync.Mutex
+	places []place // its length is fixed
+}
+
+func newBoard(listen []string) *board {
+	b := new(board)
+	for _, addr := range listen {
+		if addr != config.ListenTailcat {
+			b.places = append(b.places, place{addr: addr})
+		}
+	}
+	return b
+}
+
+// place is one listen address of the settings.
+type place struct {
+	addr     string // as in the settings; once bound, with the port
+	bound    bool
+	wildcard bool
+	err      string // why it is not bound
+}
+
+const noTailcat = "this release has no tailcat yet; listen on unix:/path or tcp:HOST:PORT (--listen, AWP_LISTEN or config.json)"
+
+// listen keeps a listener at each address of the settings until ctx ends.
+func (d *daemon) listen(ctx context.Context) {
+	d.board.mu.Lock()
+	places := slices.Clone(d.board.places)
+	d.board.mu.Unlock()
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	for i, at := range places {
+		tasks.Go(func() { d.keepListening(ctx, i, at.addr) })
+	}
+}
+
+// keepListening binds and serves one address, and tries again when that fails.
+func (d *daemon) keepListening(ctx context.Context, i int, addr string) {
+	for wait := wire.ListenRetryMin; ; wait = min(2*wait, wire.ListenRetryMax) {
+		l, err := d.bind(ctx, addr)
+		if err == nil {
+			wait = wire.ListenRetryMin
+			d.setPlace(i, place{addr: l.Addr().String(), bound: true, wildcard: l.Wildcard()})
+			d.log.Info("listening", "kind", l.Addr().Kind)
+			err = d.acceptAt(ctx, l)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		d.log.Warn("cannot listen", "err", err)
+		d.setPlace(i, place{addr: addr, err: err.Error()})
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+func (d *daemon) bind(ctx context.Context, addr string) (*transport.Listener, error) {
+	a, err := wire.ParseAddr(addr)
+	if err != nil {
+		return nil, &awp.Error{Code: awp.Invalid, Message: "not an address to listen on", Hint: "use tcp:HOST:PORT or unix:/path", Cause: err}
+	}
+	return transport.Listen(ctx, a, transport.Options{AllowPlaintext: d.cfg.Settings.AllowPlaintext})
+}
+
+// acceptAt hands each connection to the session there is, or waits for one.
+func (d *daemon) acceptAt(ctx context.Context, l *transport.Listener) error {
+	defer l.Close()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	for {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+		case awp.CodeOf(err) == awp.Denied:
+			d.log.Warn("connection dropped", "err", err)
+			continue
+		case passes(err):
+			d.log.Warn("cannot accept now", "err", err)
+			if !pause(ctx, time.Second) {
+				return ctx.Err()
+			}
+			continue
+		default:
+			return err
+		}
+		select {
+		case d.accepted <- nc:
+		case <-ctx.Done():
+			nc.Close()
+			return ctx.Err()
+		}
+	}
+}
+
+// passes reports whether an error of Accept says nothing about the listener.
+func passes(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ECONNABORTED)
+}
+
+func (d *daemon) setPlace(i int, p place) {
+	d.board.mu.Lock()
+	d.board.places[i] = p
+	d.board.mu.Unlock()
+	d.mu.Lock()
+	s := d.session
+	d.mu.Unlock()
+	if s != nil {
+		s.reportListening()
+	}
+}
+
+// reportListening tells awp-store where we listen now.
+func (s *session) reportListening() {
+	d := s.d
+	d.board.mu.Lock()
+	defer d.board.mu.Unlock() // held while sending, so that the latest report is the last
+	p := ipc.ListeningParams{Addresses: []string{}}
+	if slices.Contains(d.cfg.Settings.Listen, config.ListenTailcat) {
+		p.TailcatEnabled, p.TailcatError = true, noTailcat
+	}
+	for _, at := range d.board.places {
+		switch {
+		case at.bound:
+			p.Addresses = append(p.Addresses, at.addr)
+		case at.err != "":
+			p.Errors = append(p.Errors, awp.ListenErr{Address: at.addr, Error: at.err})
+		}
+	}
+	ipc.LinkListening.Send(s.conn, p) //nolint:errcheck // see handOver
+}
+
+// advertised is the address in our hello, where a peer can dial us back: the setting, or
+// the first that is listened on and means something elsewhere.
+func (d *daemon) advertised() string {
+	switch set := d.cfg.Settings.Advertise; set {
+	case config.None:
+		return ""
+	case "":
+	default:
+		return set
+	}
+	d.board.mu.Lock()
+	defer d.board.mu.Unlock()
+	for _, at := range d.board.places {
+		if at.bound && !at.wildcard {
+			return at.addr
+		}
+	}
+	return ""
+}

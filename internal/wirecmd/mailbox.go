@@ -1,0 +1,54 @@
+package wirecmd
+
+import (
+	"sync"
+
+	"github.com/awp-suite/awp/internal/link"
+)
+
+// mailbox is how other goroutines tell a connection's own what happened. Nobody who posts
+// waits. It is bounded because each of its senders is: the writer reports its end once,
+// a bye waits for its answer, and returned window is only counted.
+type mailbox struct {
+	wake chan struct{} // holds one token while there is something to see
+
+	mu           sync.Mutex
+	events       []link.Event
+	lines, bytes int // of window returned
+}
+
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+
+// post leaves an event.
+func (b *mailbox) post(ev link.Event) {
+	b.mu.Lock()
+	b.events = append(b.events, ev)
+	b.mu.Unlock()
+	b.nudge()
+}
+
+// took leaves returned window.
+func (b *mailbox) took(lines, bytes int) {
+	b.mu.Lock()
+	b.lines += lines
+	b.bytes += bytes
+	b.mu.Unlock()
+	b.nudge()
+}
+
+// nudge makes the owner look.
+func (b *mailbox) nudge() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the mailbox.
+func (b *mailbox) take() (events []link.Event, lines, bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events, lines, bytes = b.events, b.lines, b.bytes
+	b.events, b.lines, b.bytes = nil, 0, 0
+	return events, lines, bytes
+}
