@@ -9,7 +9,12 @@
 //     connection with the error skew: the two programs are of different releases.
 //   - "lines": n says that n raw lines follow the object. They are protocol lines between
 //     hosts, whose bytes must survive the hop; no JSON package re-encodes a value byte for
-//     byte, so they travel beside the object, never inside it.
+//     byte, so they travel beside the object, never inside it. They are at most 4096
+//     lines and 8 MiB.
+//
+// A line that cannot be read ends the connection, since nothing after it can be trusted.
+// The end of a connection ends what runs for it, so a client hangs up once it has its
+// answers, not before.
 //
 // Errors carry the fixed JSON-RPC code -32000 and, in "data", a word to branch on
 // ([awp.Code]) and a hint that names the command that helps.
@@ -20,6 +25,8 @@
 // The methods stand in files named after the program that serves them: front.go and
 // link.go (awp-store), wire.go (awp-wire).
 package ipc
+
+//go:generate go run ../internal/ipcdoc -o ../doc/ipc.md
 
 // Version is the version of this protocol. It changes whenever a method or a shape does.
 const Version = 1

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"fmt"
+	"errors"
 
 	"github.com/awp-suite/awp"
 )
@@ -24,15 +24,27 @@ type Request struct {
 	id     uint64 // 0 for a notification
 }
 
-// Decode reads the request's parameters into p.
+// Decode reads the request's parameters into p. Its error tells the caller what is off.
 func (r *Request) Decode(p any) error {
 	if len(r.params) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(r.params, p); err != nil {
-		return &awp.Error{Code: awp.Invalid, Message: fmt.Sprintf("%s: bad parameters: %v", r.Method, err)}
+	err := json.Unmarshal(r.params, p)
+	if err == nil {
+		return nil
 	}
-	return nil
+	sentence := r.Method + ": bad parameters"
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
+		// The package's own words name Go types, and vary from run to run.
+		if wrong.JSONPointer != "" {
+			sentence += ": wrong value at " + string(wrong.JSONPointer)
+		}
+		err = wrong.Err
+	}
+	if err != nil {
+		sentence += ": " + err.Error()
+	}
+	return &awp.Error{Code: awp.Invalid, Message: sentence}
 }
 
 // Reply answers the request, once. For a notification it does nothing.

@@ -20,7 +20,7 @@
 //
 // # STATE
 //
-// None. As the supervisor: daemon.lock, daemon.pid and daemon.log in the home.
+// None. As the supervisor: daemon.lock, daemon.pid, daemon.start and daemon.log in the home.
 //
 // # SECURITY
 //

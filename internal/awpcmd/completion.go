@@ -31,7 +31,7 @@ peers, threads and states as a running daemon knows them.`,
 	}
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		script := map[string]func(*cobra.Command, io.Writer) error{
-			"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+			"bash":       bashScript,
 			"zsh":        (*cobra.Command).GenZshCompletion,
 			"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 			"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
@@ -46,6 +46,21 @@ peers, threads and states as a running daemon knows them.`,
 		return a.write(out.Bytes())
 	}
 	return c
+}
+
+// bashScript is cobra's script, made to keep words with an @ in one piece: most peers'
+// names have one, and bash takes such words apart as it does those with : and =.
+func bashScript(root *cobra.Command, w io.Writer) error {
+	var script strings.Builder
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	const special = `__awp_handle_special_char "$cur" :`
+	_, err := strings.NewReplacer(
+		`-n =:`, `-n =:@`,
+		special, special+"\n    "+strings.TrimSuffix(special, ":")+"@",
+	).WriteString(w, script.String())
+	return err
 }
 
 // complete answers the shell's script. It asks a running daemon and starts none.

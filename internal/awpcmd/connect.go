@@ -2,6 +2,7 @@ package awpcmd
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,10 +30,10 @@ connection and brings it up again while there is unfinished business.`,
 	}
 	c.Flags().DurationVar(&timeout, "timeout", wire.ConnectTimeout, "give up after this long: `DURATION`")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		params := ipc.ConnectParams{Timeout: timeout.Milliseconds()}
 		if timeout < time.Millisecond {
 			return usagef("--timeout must be a millisecond or more")
 		}
+		params := ipc.ConnectParams{Timeout: timeout.Milliseconds()}
 		if addr, err := wire.ParseAddr(args[0]); err == nil {
 			params.Addr = addr.String()
 		} else {
@@ -72,7 +73,7 @@ func (a *app) printConnected(result ipc.ConnectResult, peer awp.Peer) error {
 
 // notAddress adds to "no such peer" that it is no address either.
 func notAddress(err error) error {
-	if e, ok := err.(*awp.Error); ok && e.Code == awp.NotFound && e.Hint == "" { //nolint:errorlint // ipc returns it bare
+	if e, ok := errors.AsType[*awp.Error](err); ok && e.Code == awp.NotFound && e.Hint == "" {
 		return &awp.Error{Code: e.Code, Message: e.Message, Hint: "an address is tc…, tcp:HOST:PORT or unix:/path; awp peers lists the peers", Cause: err}
 	}
 	return err

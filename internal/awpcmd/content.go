@@ -171,7 +171,7 @@ func checkJSON(text string) error {
 	dec := jsontext.NewDecoder(strings.NewReader(text))
 	_, err := dec.ReadValue()
 	if err == nil {
-		if _, err = dec.ReadToken(); err == io.EOF { //nolint:errorlint // jsontext promises it bare
+		if _, err = dec.ReadToken(); errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {

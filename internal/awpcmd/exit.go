@@ -44,7 +44,7 @@ func (a *app) hintDashed() {
 
 // report tells stderr about err and returns the exit code for it.
 func (a *app) report(err error) int {
-	if err == nil || err == errGone { //nolint:errorlint // returned as it is
+	if err == nil || errors.Is(err, errGone) {
 		return exitOK
 	}
 	if code, ok := errors.AsType[exit](err); ok {

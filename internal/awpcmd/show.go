@@ -2,6 +2,7 @@ package awpcmd
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/awp-suite/awp"
@@ -45,12 +46,12 @@ func appendEvents(b []byte, p *render.Printer, events []awp.Event) []byte {
 	return b
 }
 
-// showAndMark runs print and then marks the events as read: in this order, so that what
+// showAndMark runs show and then marks the events as read: in this order, so that what
 // could not be shown stays unread. A reader that left early, such as head, had the whole
 // of it in its hands.
-func showAndMark(ctx context.Context, c *ipc.Conn, events []awp.Event, print func() error) error {
+func showAndMark(ctx context.Context, c *ipc.Conn, events []awp.Event, show func() error) error {
 	outlivePipe()
-	if err := print(); err != nil && err != errGone { //nolint:errorlint // returned as it is
+	if err := show(); err != nil && !errors.Is(err, errGone) {
 		return err
 	}
 	return mark(ctx, c, events)

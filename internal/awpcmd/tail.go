@@ -1,8 +1,10 @@
 package awpcmd
 
 import (
+	"cmp"
 	"context"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -97,16 +99,14 @@ func amid(ctx context.Context, conn *ipc.Conn, params ipc.ReadParams, unread []a
 	if err != nil {
 		return nil, err
 	}
-	merged := unread[:0:0]
+	all := slices.Clone(unread)
 	for _, e := range events {
-		for len(unread) > 0 && unread[0].Seq <= e.Seq {
-			merged, unread = append(merged, unread[0]), unread[1:]
-		}
-		if len(merged) > 0 && !e.Unread && e.Dir != awp.In && e.Seq != merged[len(merged)-1].Seq {
-			merged = append(merged, e)
+		if e.Seq > unread[0].Seq && !e.Unread && e.Dir != awp.In {
+			all = append(all, e)
 		}
 	}
-	return append(merged, unread...), nil
+	slices.SortFunc(all, func(a, b awp.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, nil
 }
 
 func (a *app) printLines(events []awp.Event) error {
@@ -135,25 +135,25 @@ func (a *app) follow(ctx context.Context, t tailing, p *render.Printer, begun fu
 		}
 	}
 	outlivePipe()
+	var failed error // on our side of the stream
 	params := ipc.SubscribeParams{Who: t.who, Thread: t.thread, All: t.all}
 	_, err = ipc.Subscribe.Call(ctx, conn, params, func(e awp.Event) error {
-		if e.Seq == 0 {
-			if begun == nil {
-				return nil
-			}
-			return begun()
+		switch {
+		case e.Seq != 0:
+			failed = a.printOne(p, e)
+		case begun != nil:
+			failed = begun()
 		}
-		if err := a.printOne(p, e); err != nil {
-			return err
+		if failed == nil && t.mark {
+			failed = mark(ctx, marks, []awp.Event{e})
 		}
-		if !t.mark {
-			return nil
-		}
-		return mark(ctx, marks, []awp.Event{e})
+		return failed
 	})
 	switch {
-	case ctx.Err() != nil, context.Cause(conn.Context()) == errGone: //nolint:errorlint // given as it is
+	case ctx.Err() != nil:
 		return nil
+	case failed != nil:
+		return failed
 	case err == nil, ipc.Lost(err):
 		return &awp.Error{Code: awp.Unreachable, Message: "the daemon ended the stream", Hint: "run the command again; what was not read is not lost", Cause: err}
 	}

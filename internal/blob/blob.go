@@ -74,6 +74,10 @@ func (b In) Broken(why string) (In, Verdict) {
 	return b.refuse(why)
 }
 
+// Lost gives up a file whose data, taken before, is no longer there. Its sender has
+// forgotten that data.
+func (b In) Lost() (In, Verdict) { return b.refuse("data that had arrived was lost") }
+
 // Message takes the message that names the file and declares its size. A file whose data
 // came first keeps the size that came: the declaration is not believed over the data.
 func (b In) Message(size, limit int64) (In, Verdict) {

@@ -26,6 +26,9 @@ type (
 	Admitted struct{}
 	// Refused answers [Admit]: it may not. The peer is told Detail.
 	Refused struct{ Detail string }
+	// Yielded answers [Admit]: another connection to the same peer stays instead of this
+	// one. The peer is told nothing, it finds the same.
+	Yielded struct{ Reason string }
 	// Tick says that time passed, see [Machine.Deadline].
 	Tick struct{}
 )
@@ -36,6 +39,7 @@ func (Lost) event()     {}
 func (Signed) event()   {}
 func (Admitted) event() {}
 func (Refused) event()  {}
+func (Yielded) event()  {}
 func (Tick) event()     {}
 
 // Effect is something to be done, in the order given.
@@ -52,7 +56,7 @@ type (
 	// Fail ends the connection.
 	Fail struct {
 		Reason string // for people
-		Told   bool   // an err was sent: let it reach the peer before the end
+		Flush  bool   // what was sent must reach the peer before the end
 		Denied bool   // the peer sent an err auth: it does not want us
 	}
 )

@@ -18,7 +18,7 @@ func (m *Machine) refuse(code wire.Code, detail string, re awp.MessageID) []Effe
 	m.become(Failed)
 	return []Effect{
 		Send{wire.NewErr("", "", re, code, detail, "")},
-		Fail{Reason: "refused: " + detail, Told: true},
+		Fail{Reason: "refused: " + detail, Flush: true},
 	}
 }
 

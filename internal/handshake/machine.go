@@ -76,6 +76,11 @@ func (m *Machine) step(now time.Time, ev Event) []Effect {
 		if m.state == Admitting {
 			return m.refuse(wire.AuthFailed, ev.Detail, "")
 		}
+	case Yielded:
+		if m.state == Admitting {
+			// Flushed, because the peer has to see our auth to know whose link stays.
+			return m.fail(Fail{Reason: ev.Reason, Flush: true})
+		}
 	case Tick:
 		if !now.Before(m.deadline) {
 			return m.fail(Fail{Reason: "handshake timed out"})

@@ -61,7 +61,7 @@ func tell(fx []Effect) string {
 		case Admit:
 			parts = append(parts, "admit "+f.Peer.Key.Short())
 		case Fail:
-			parts = append(parts, fmt.Sprintf("fail %q told=%v denied=%v", f.Reason, f.Told, f.Denied))
+			parts = append(parts, fmt.Sprintf("fail %q flush=%v denied=%v", f.Reason, f.Flush, f.Denied))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -92,39 +92,41 @@ func TestSteps(t *testing.T) {
 		{"hello of the expected", nil, hello, them.Key, "sign", Signing},
 		{"hello without v", nil, spelled(them.Key.String(), ""), awp.Key{}, "sign", Signing},
 		{"hello in padded spelling", nil, spelled(them.Key.String()+"=", ""), awp.Key{}, "sign", Signing},
-		{"other version", nil, spelled("bad", `,"v":99`), awp.Key{}, `err version "version not spoken" re=h9; fail "refused: version not spoken" told=true denied=false`, Failed},
-		{"bad key", nil, spelled("bad", ""), awp.Key{}, `err auth "bad key" re=h9; fail "refused: bad key" told=true denied=false`, Failed},
-		{"nobody's key", nil, spelled(awp.Key{}.String(), ""), awp.Key{}, `err auth "bad key" re=h9; fail "refused: bad key" told=true denied=false`, Failed},
-		{"own key", nil, Line{helloLine(t, us, "x")}, awp.Key{}, `err auth "own key" re=h1; fail "refused: own key" told=true denied=false`, Failed},
-		{"own key, spelled otherwise", nil, spelled(us.Key.String()+"=", ""), awp.Key{}, `err auth "own key" re=h9; fail "refused: own key" told=true denied=false`, Failed},
-		{"own hello", nil, Line{ours}, awp.Key{}, `err auth "own key" re=h1; fail "refused: own key" told=true denied=false`, Failed},
-		{"ping before hello", nil, text(`{"t":"ping","id":"p"}`), awp.Key{}, `err bad_frame "expected hello" re=p; fail "refused: expected hello" told=true denied=false`, Failed},
-		{"auth before hello", nil, auth, awp.Key{}, `err bad_frame "expected hello" re=a1; fail "refused: expected hello" told=true denied=false`, Failed},
-		{"not JSON", nil, text(`hi`), awp.Key{}, `err bad_frame "parse line: not a JSON object" re=; fail "refused: parse line: not a JSON object" told=true denied=false`, Failed},
-		{"too long", nil, BadLine{wire.TooLarge, "over"}, awp.Key{}, `err too_large "over" re=; fail "refused: over" told=true denied=false`, Failed},
-		{"err before hello", nil, text(`{"t":"err","code":"auth","detail":"no"}`), awp.Key{}, `fail "peer sent err auth: no" told=false denied=true`, Failed},
-		{"err of unknown code", nil, text(`{"t":"err","code":"odd"}`), awp.Key{}, `fail "peer sent err odd" told=false denied=false`, Failed},
-		{"lost", nil, Lost{"gone"}, awp.Key{}, `fail "gone" told=false denied=false`, Failed},
+		{"other version", nil, spelled("bad", `,"v":99`), awp.Key{}, `err version "version not spoken" re=h9; fail "refused: version not spoken" flush=true denied=false`, Failed},
+		{"bad key", nil, spelled("bad", ""), awp.Key{}, `err auth "bad key" re=h9; fail "refused: bad key" flush=true denied=false`, Failed},
+		{"nobody's key", nil, spelled(awp.Key{}.String(), ""), awp.Key{}, `err auth "bad key" re=h9; fail "refused: bad key" flush=true denied=false`, Failed},
+		{"own key", nil, Line{helloLine(t, us, "x")}, awp.Key{}, `err auth "own key" re=h1; fail "refused: own key" flush=true denied=false`, Failed},
+		{"own key, spelled otherwise", nil, spelled(us.Key.String()+"=", ""), awp.Key{}, `err auth "own key" re=h9; fail "refused: own key" flush=true denied=false`, Failed},
+		{"own hello", nil, Line{ours}, awp.Key{}, `err auth "own key" re=h1; fail "refused: own key" flush=true denied=false`, Failed},
+		{"ping before hello", nil, text(`{"t":"ping","id":"p"}`), awp.Key{}, `err bad_frame "expected hello" re=p; fail "refused: expected hello" flush=true denied=false`, Failed},
+		{"auth before hello", nil, auth, awp.Key{}, `err bad_frame "expected hello" re=a1; fail "refused: expected hello" flush=true denied=false`, Failed},
+		{"not JSON", nil, text(`hi`), awp.Key{}, `err bad_frame "parse line: not a JSON object" re=; fail "refused: parse line: not a JSON object" flush=true denied=false`, Failed},
+		{"too long", nil, BadLine{wire.TooLarge, "over"}, awp.Key{}, `err too_large "over" re=; fail "refused: over" flush=true denied=false`, Failed},
+		{"err before hello", nil, text(`{"t":"err","code":"auth","detail":"no"}`), awp.Key{}, `fail "peer sent err auth: no" flush=false denied=true`, Failed},
+		{"err of unknown code", nil, text(`{"t":"err","code":"odd"}`), awp.Key{}, `fail "peer sent err odd" flush=false denied=false`, Failed},
+		{"lost", nil, Lost{"gone"}, awp.Key{}, `fail "gone" flush=false denied=false`, Failed},
 
 		{"signature", []Event{hello}, Signed{"S"}, awp.Key{}, "auth S", Proving},
 		{"auth before our signature", []Event{hello}, auth, awp.Key{}, "", Signing},
 		{"signature after auth", []Event{hello, auth}, Signed{"S"}, awp.Key{}, "auth S; admit " + short, Admitting},
 		{"auth", proving, auth, awp.Key{}, "admit " + short, Admitting},
-		{"auth of another than expected", proving, auth, third.Key, `fail "address belongs to ` + short + `" told=false denied=false`, Failed},
-		{"bad signature", proving, Line{authLine(t, them.SignAuth(ours, theirs))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" told=true denied=false`, Failed},
-		{"another's signature", proving, Line{authLine(t, third.SignAuth(theirs, ours))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" told=true denied=false`, Failed},
-		{"our own auth played back", proving, Line{authLine(t, us.SignAuth(ours, theirs))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" told=true denied=false`, Failed},
+		{"auth of another than expected", proving, auth, third.Key, `fail "address belongs to ` + short + `" flush=false denied=false`, Failed},
+		{"bad signature", proving, Line{authLine(t, them.SignAuth(ours, theirs))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" flush=true denied=false`, Failed},
+		{"another's signature", proving, Line{authLine(t, third.SignAuth(theirs, ours))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" flush=true denied=false`, Failed},
+		{"our own auth played back", proving, Line{authLine(t, us.SignAuth(ours, theirs))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" flush=true denied=false`, Failed},
 		{"ping instead of auth", proving, text(`{"t":"ping","id":"p"}`), awp.Key{}, "", Proving},
 		{"unknown type instead of auth", proving, text(`{"t":"x"}`), awp.Key{}, "", Proving},
-		{"msg instead of auth", proving, text(`{"t":"msg","id":"m"}`), awp.Key{}, `err auth "expected auth" re=m; fail "refused: expected auth" told=true denied=false`, Failed},
-		{"second hello", proving, hello, awp.Key{}, `err auth "expected auth" re=h1; fail "refused: expected auth" told=true denied=false`, Failed},
-		{"second auth before our signature", []Event{hello, auth}, auth, awp.Key{}, `err auth "expected auth" re=a1; fail "refused: expected auth" told=true denied=false`, Failed},
-		{"err instead of auth", proving, text(`{"t":"err","code":"version"}`), awp.Key{}, `fail "peer sent err version" told=false denied=false`, Failed},
+		{"msg instead of auth", proving, text(`{"t":"msg","id":"m"}`), awp.Key{}, `err auth "expected auth" re=m; fail "refused: expected auth" flush=true denied=false`, Failed},
+		{"second hello", proving, hello, awp.Key{}, `err auth "expected auth" re=h1; fail "refused: expected auth" flush=true denied=false`, Failed},
+		{"second auth before our signature", []Event{hello, auth}, auth, awp.Key{}, `err auth "expected auth" re=a1; fail "refused: expected auth" flush=true denied=false`, Failed},
+		{"err instead of auth", proving, text(`{"t":"err","code":"version"}`), awp.Key{}, `fail "peer sent err version" flush=false denied=false`, Failed},
 		{"second signature", proving, Signed{"S"}, awp.Key{}, "", Proving},
 
 		{"admitted", append(proving, auth), Admitted{}, awp.Key{}, "", Done},
-		{"refused", append(proving, auth), Refused{"not on the list"}, awp.Key{}, `err auth "not on the list" re=; fail "refused: not on the list" told=true denied=false`, Failed},
-		{"tie-break lost", append(proving, auth), Lost{"tie"}, awp.Key{}, `fail "tie" told=false denied=false`, Failed},
+		{"refused", append(proving, auth), Refused{"not on the list"}, awp.Key{}, `err auth "not on the list" re=; fail "refused: not on the list" flush=true denied=false`, Failed},
+		{"tie-break lost", append(proving, auth), Yielded{"tie"}, awp.Key{}, `fail "tie" flush=true denied=false`, Failed},
+		{"tie-break before proof", proving, Yielded{"tie"}, awp.Key{}, "", Proving},
+		{"home lost", append(proving, auth), Lost{"x"}, awp.Key{}, `fail "x" flush=false denied=false`, Failed},
 		{"line while the home decides", append(proving, auth), text(`{"t":"resume"}`), awp.Key{}, "", Admitting},
 		{"admitted too early", proving, Admitted{}, awp.Key{}, "", Proving},
 	}
@@ -164,7 +166,7 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("ended early: %s", tell(fx))
 	}
 	m, fx = m.Step(m.Deadline(), Tick{})
-	if m.State() != Failed || tell(fx) != `fail "handshake timed out" told=false denied=false` {
+	if m.State() != Failed || tell(fx) != `fail "handshake timed out" flush=false denied=false` {
 		t.Errorf("%v: %s", m.State(), tell(fx))
 	}
 }
@@ -225,7 +227,7 @@ func TestRandomEvents(t *testing.T) {
 	events := []Event{
 		Line{theirs}, Line{authLine(t, them.SignAuth(theirs, ours))}, Line{authLine(t, "bad")}, Line{ours},
 		Line{[]byte(`{"t":"ping"}`)}, Line{[]byte(`{"t":"err"}`)}, Line{[]byte(`[]`)}, BadLine{wire.TooLarge, "x"},
-		Signed{"S"}, Admitted{}, Refused{"no"}, Lost{"x"}, Tick{},
+		Signed{"S"}, Admitted{}, Refused{"no"}, Yielded{"tie"}, Lost{"x"}, Tick{},
 	}
 	for seed := range uint64(3000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

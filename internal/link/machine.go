@@ -47,8 +47,8 @@ func New(now time.Time, interval time.Duration) Machine {
 	}
 }
 
-// NewBroken returns what is left of a connection whose handshake failed with an err of
-// ours, already queued: to let the peer read it. The caller does [Last] with no line.
+// NewBroken returns what is left of a connection whose handshake failed on our side: to
+// let the peer read what is queued for it. The caller does [Last] with no line.
 func NewBroken(now time.Time, reason string) Machine {
 	return Machine{state: Draining, drain: broken, closeAt: now.Add(wire.ErrTimeout), reason: reason}
 }

@@ -59,8 +59,12 @@ func (t *tx) takeChunk(l *link, c wire.DecodedChunk, broken string) error {
 		b.In, v = b.Chunk(c.N, c.Last, int64(len(c.Data)), t.s.set.BlobLimit)
 	}
 	if v.Write {
-		path, final := t.s.files.incoming(p.key, b.ref, b.name)
-		file, err := t.s.files.open(path, final, v.At)
+		path, _ := t.s.files.incoming(p.key, b.ref, b.name)
+		file, err := t.s.files.open(path, v.At)
+		if errors.Is(err, errLost) { // it never comes again: to insist would end every link
+			b.In, v = b.Lost()
+			return t.settle(l, p, r, b, v, "", false)
+		}
 		if err != nil {
 			return fileError("open partial file", path, err)
 		}
@@ -95,16 +99,22 @@ func (t *tx) nameBlob(l *link, r *threadRow, msg awp.MessageID, seq int64, part 
 // message that names the file comes in the same line, and its reader sees the path there.
 func (t *tx) settle(l *link, p *peerRow, r *threadRow, b *blobRow, v blob.Verdict, re awp.MessageID, byMessage bool) error {
 	path, final := t.s.files.incoming(p.key, b.ref, b.name)
+	whole := b.Status == blob.Complete && b.path == ""
+	if whole {
+		err := t.s.files.promote(path, final, b.Got)
+		if errors.Is(err, errLost) {
+			b.In, v = b.Lost()
+		} else if err != nil {
+			return fileError("move the complete file", final, err)
+		}
+	}
 	switch {
 	case v.Refuse != "":
 		line := t.s.errLine(wire.Err{Code: wire.BlobRefused, Detail: v.Refuse, Ref: b.ref, Envelope: wire.Envelope{Re: re}})
 		t.acks[l] = append(t.acks[l], line)
 		t.then(func() { t.s.files.discard(path) })
-	case b.Status == blob.Complete && b.path == "":
+	case whole:
 		b.path = final
-		if err := t.s.files.promote(path, final, b.Got); err != nil {
-			return fileError("move the complete file", final, err)
-		}
 		failpoint.Hit("store/promoted")
 		t.then(func() { t.s.files.done(path) })
 		if err := t.noteBlob(p, r, b, byMessage); err != nil {

@@ -89,9 +89,12 @@ func (f *files) incoming(from awp.Key, ref, name string) (partialPath, final str
 	return base, filepath.Join(base+".d", wire.SafeName(name))
 }
 
+// errLost means that data of a file that was committed is no longer on the disk.
+var errLost = errors.New("data that had arrived is gone")
+
 // open opens a file that arrives, for writing after its first size bytes. A promotion
 // whose commit never came is undone.
-func (f *files) open(path, final string, size int64) (*partial, error) {
+func (f *files) open(path string, size int64) (*partial, error) {
 	if p := f.partials[path]; p != nil {
 		return p, p.cut(size)
 	}
@@ -102,8 +105,8 @@ func (f *files) open(path, final string, size int64) (*partial, error) {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && size > 0 {
-		if err := os.Rename(final, path); err != nil {
-			return nil, fmt.Errorf("reopen partial file: %w", err)
+		if err := demote(path); err != nil {
+			return nil, err
 		}
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -120,10 +123,25 @@ func (f *files) open(path, final string, size int64) (*partial, error) {
 	return p, p.cut(size)
 }
 
+// demote undoes a promotion. The file's final name was part of the transaction that never
+// came to its commit, so nobody knows it: the file is what lies there.
+func demote(path string) error {
+	entries, err := os.ReadDir(path + ".d")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			return os.Rename(filepath.Join(path+".d", e.Name()), path)
+		}
+	}
+	return errLost
+}
+
 // cut drops what was written after the first size bytes and never committed.
 func (p *partial) cut(size int64) error {
 	if p.size < size {
-		return fmt.Errorf("partial file has %d bytes, %d were committed", p.size, size)
+		return errLost
 	}
 	if p.size == size {
 		return nil
@@ -164,7 +182,11 @@ func (f *files) promote(path, final string, size int64) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
 		return err
 	}
-	if err := os.Rename(path, final); err != nil {
+	err := os.Rename(path, final)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errLost
+	}
+	if err != nil {
 		return err
 	}
 	if err := syncDir(filepath.Dir(final)); err != nil {

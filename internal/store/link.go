@@ -75,17 +75,8 @@ func (s *Store) WantAll() {
 
 // DropWire forgets the wire, and with it every link.
 func (s *Store) DropWire() {
-	s.links.mu.Lock()
-	s.links.wire = nil
-	ids := make([]uint64, 0, len(s.links.links))
-	for id := range s.links.links {
-		ids = append(ids, id)
-	}
-	clear(s.links.dials)
-	s.links.listening = Listening{}
-	s.links.mu.Unlock()
-	for _, id := range ids {
-		s.Down(id, "awp-wire ended")
+	for _, l := range s.links.drop() {
+		s.left(l, "awp-wire ended")
 	}
 }
 
@@ -120,6 +111,8 @@ type NewLink struct {
 	Hello    []byte // the peer's line
 	Outbound bool
 	Via      string
+
+	era int // of the registry, when the wire asked
 }
 
 // Admitted is what our resume line says, or why there will be none.
@@ -140,6 +133,7 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 		done(Admitted{}, &awp.Error{Code: awp.Invalid, Message: "admit: " + err.Error(), Cause: err})
 		return
 	}
+	n.era = s.links.now()
 	var out Admitted
 	s.w.submit(op{
 		size:  len(n.Hello),
@@ -192,8 +186,11 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		wake: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
 	t.then(func() {
-		t.s.links.add(l)
-		t.s.running.Go(func() { t.s.pump(l) })
+		if t.s.links.add(l, n.era) {
+			t.s.running.Go(func() { t.s.pump(l) })
+		} else { // the wire ended meanwhile
+			t.s.left(l, "awp-wire ended")
+		}
 	})
 	return Admitted{Seen: seen}, nil
 }
@@ -293,10 +290,20 @@ func (s *Store) Resume(id uint64, line []byte) {
 
 // Down records that a link ended.
 func (s *Store) Down(id uint64, reason string) {
-	l := s.links.remove(id)
-	if l == nil {
+	if l := s.links.remove(id); l != nil {
+		s.left(l, reason)
 		return
 	}
+	// It may be that its admission is still under way: then it ends right behind that.
+	s.w.submit(op{apply: func(*tx) error { return nil }, done: func(error) {
+		if l := s.links.remove(id); l != nil {
+			s.left(l, reason)
+		}
+	}})
+}
+
+// left records the end of a link that the registry has forgotten.
+func (s *Store) left(l *link, reason string) {
 	s.w.submit(op{apply: func(t *tx) error {
 		p, err := t.ensurePeer(l.key)
 		if err != nil {

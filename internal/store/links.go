@@ -54,6 +54,7 @@ const (
 type registry struct {
 	mu        sync.Mutex
 	wire      Wire // nil: awp-wire is away
+	era       int  // counts wires: links of an earlier one must not come up later
 	links     map[uint64]*link
 	peers     map[awp.Key]*link
 	dials     map[awp.Key]dial
@@ -101,18 +102,33 @@ func (g *registry) init() {
 	g.took = make(map[*link]credit)
 }
 
-func (g *registry) add(l *link) {
+func (g *registry) now() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.era
+}
+
+// add adds a link that was asked for in an era, unless that is over.
+func (g *registry) add(l *link, era int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if era != g.era || g.wire == nil {
+		return false
+	}
 	g.links[l.id] = l
 	g.peers[l.key] = l
 	delete(g.dials, l.key)
+	return true
 }
 
-// remove forgets a link and returns it, nil when it was gone already.
+// remove forgets a link and returns it, nil when it is not there.
 func (g *registry) remove(id uint64) *link {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.forget(id)
+}
+
+func (g *registry) forget(id uint64) *link {
 	l := g.links[id]
 	if l == nil {
 		return nil
@@ -124,6 +140,20 @@ func (g *registry) remove(id uint64) *link {
 	l.down = true
 	close(l.gone)
 	return l
+}
+
+// drop forgets the wire and all that it told, and returns the links it had.
+func (g *registry) drop() (gone []*link) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wire = nil
+	g.era++
+	for id := range g.links {
+		gone = append(gone, g.forget(id))
+	}
+	clear(g.dials)
+	g.listening = Listening{}
+	return gone
 }
 
 func (g *registry) get(id uint64) *link {

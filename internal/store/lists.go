@@ -55,7 +55,7 @@ func (s *Store) Threads(ctx context.Context, who string, open bool) ([]awp.Threa
 }
 
 // collect reads every row that a query returns.
-func collect[T any](ctx context.Context, ro *sql.DB, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, ro *reads, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := ro.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

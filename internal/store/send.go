@@ -45,6 +45,8 @@ type Receipt struct {
 	Label       string
 	Unread      int // unread messages of the peer in the thread
 	UnreadSince time.Time
+
+	again bool // the call was made before
 }
 
 // Send queues a message. Files are copied first, so that the message means what they were
@@ -317,10 +319,10 @@ func (s *Store) answer(r Receipt, err error) (Receipt, error) {
 		return Receipt{}, err
 	}
 	r.Connected = s.links.connected(r.Peer)
-	if r.Acked, err = s.acked(r.Seq); err != nil {
-		return Receipt{}, err
+	if r.again {
+		r.Acked, err = s.acked(r.Seq)
 	}
-	return r, nil
+	return r, err
 }
 
 // acked reports whether a line of ours has left the outbox by the peer's acknowledgement.

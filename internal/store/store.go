@@ -12,7 +12,6 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -48,7 +47,7 @@ type Store struct {
 	log      *slog.Logger
 	identity wire.Identity
 	ids      *wire.IDs
-	ro       *sql.DB // readers; they see committed data only
+	ro       *reads // they see committed data only
 	w        *writer
 	files    *files
 	hub      hub
@@ -81,7 +80,7 @@ func Open(home string, set Settings, log *slog.Logger) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ro = ro
+	s.ro = newReads(ro)
 	s.ids = wire.NewIDs(set.Now, rand.Reader)
 	s.files = newFiles(filepath.Join(home, "blobs"))
 	s.hub.init()

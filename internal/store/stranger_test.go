@@ -97,6 +97,8 @@ func (h *host) Unwant(awp.Key)              {}
 func (h *host) until(what string, ok func() bool) {
 	h.t.Helper()
 	timeout := time.After(10 * time.Second)
+	look := time.NewTicker(5 * time.Millisecond) // not all that is waited for is told
+	defer look.Stop()
 	for {
 		h.mu.Lock()
 		done := ok()
@@ -106,6 +108,7 @@ func (h *host) until(what string, ok func() bool) {
 		}
 		select {
 		case <-h.news:
+		case <-look.C:
 		case <-timeout:
 			h.t.Fatalf("never came: %s\n%s", what, h.log.String())
 		}

@@ -45,6 +45,7 @@ func scanResult(row scanner) (r Receipt, ok bool, err error) {
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &r)
+		r.again = true
 	}
 	return r, true, err
 }

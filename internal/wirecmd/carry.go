@@ -156,8 +156,10 @@ func (c *connection) do(ev link.Event, f link.Effect) {
 		}
 		ipc.LinkResume.Send(c.s.conn, ipc.LinkRef{Link: c.number}, lines...) //nolint:errcheck // see handOver
 	case link.Established:
-		close(c.up)
-		c.s.established(c)
+		if c.settled.CompareAndSwap(false, true) {
+			close(c.up)
+			c.s.established(c)
+		}
 	case link.Ping:
 		id := c.control(wire.Ping{Envelope: wire.Envelope{T: wire.TypePing}})
 		c.step(link.PingSent{ID: id})

@@ -31,9 +31,8 @@ type connection struct {
 	out    *writer  // safe for all
 	box    *mailbox // safe for all
 
-	batch   *batch // being judged; nil: none
-	forward [][]byte
-	handed  int // bytes in forward
+	batch   *batch   // being judged; nil: none
+	forward [][]byte // lines of it that awp-store gets next
 	window  window
 	held    bool // the machine knows that reading stopped
 	machine link.Machine
@@ -42,6 +41,7 @@ type connection struct {
 	peer   *peer
 	active link.Active
 
+	settled  atomic.Bool   // the peer accepted us, or who dialed gave up before it did
 	draining atomic.Bool   // nothing is written any more
 	up       chan struct{} // closed when the peer accepted us
 	done     chan struct{} // closed when all is over; the fields below are set

@@ -180,15 +180,17 @@ func (s *session) reach(ctx context.Context, addr string, expect awp.Key) (*conn
 		}
 		return nil, c.failure()
 	case <-ctx.Done():
-		c.cancel(errTimedOut)
-		<-c.done
+		if !c.settled.CompareAndSwap(false, true) {
+			return c, nil // it was accepted just now, and a live link stays
+		}
+		c.cancel(errTimedOut) // the session waits for its end, we need not
 		return nil, errTimedOut
 	}
 }
 
 // tieBreakGrace is how long the connection that a tie-break chose may still take to be
 // admitted on this side, after the other side closed the one that we dialed.
-const tieBreakGrace = time.Second
+const tieBreakGrace = 2 * time.Second
 
 // instead returns the link that the peer of a failed connection has all the same, because
 // both sides dialed at once.

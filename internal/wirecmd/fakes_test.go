@@ -211,6 +211,7 @@ type world struct {
 	d     *daemon
 	store *fakeStore
 	ctx   context.Context
+	stop  context.CancelFunc
 	log   *bytes.Buffer
 	dials chan wire.Addr // every dial, in order
 
@@ -231,7 +232,7 @@ func inBubble(t *testing.T, set config.Settings, fn func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		w := &world{t: t, store: newFakeStore(identity(1)), ctx: ctx, log: new(bytes.Buffer), dials: make(chan wire.Addr, 1000)}
+		w := &world{t: t, store: newFakeStore(identity(1)), ctx: ctx, stop: cancel, log: new(bytes.Buffer), dials: make(chan wire.Addr, 1000)}
 		w.d = newDaemon(Config{Settings: set, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		w.d.dial = func(ctx context.Context, a wire.Addr) (net.Conn, error) {
 			w.dials <- a

@@ -109,7 +109,7 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 		return c.s.admit(ctx, c, f.Peer)
 	case handshake.Fail:
 		c.reason, c.denied = f.Reason, f.Denied
-		if f.Told {
+		if f.Flush {
 			c.machine = link.NewBroken(time.Now(), f.Reason)
 			c.out.finish(nil, true)
 		}

@@ -112,6 +112,7 @@ func TestNewerReplaces(t *testing.T) {
 		p := w.connect(identity(2))
 		p.open()
 		p.write(p.msg("x", "1"))
+		synctest.Wait()
 		q := w.connect(identity(2))
 		q.open()
 		q.write(q.msg("x", "2"))
@@ -251,6 +252,7 @@ func TestDiallingLoop(t *testing.T) {
 		p.nc.Close()
 		q := <-dialed
 		q.open()
+		synctest.Wait()
 		// No business is left: the link stays, and when it ends nobody dials.
 		ipc.LinkUnwant.Send(w.store.conn, ipc.LinkPeerRef{Peer: identity(2).Key}) //nolint:errcheck // test
 		synctest.Wait()

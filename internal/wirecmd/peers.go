@@ -45,7 +45,7 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 	c.who = who.Key
 	if old := s.linkOf(p); old != nil {
 		if !old.draining.Load() && old.active.Survives(dialer, time.Now()) {
-			return handshake.Lost{Reason: "both sides dialed at once; the other connection stays"}
+			return handshake.Yielded{Reason: "both sides dialed at once; the other connection stays"}
 		}
 		old.box.post(link.Replaced{})
 		select {
@@ -70,21 +70,25 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 		s.d.log.Warn("connection dropped: too many links", "limit", maxLinks)
 		return handshake.Lost{Reason: fmt.Sprintf("%d links are up already", maxLinks)}
 	}
+	// The answer is waited for however late it comes: a link that awp-store admitted and
+	// nobody carries would look connected for ever.
 	params := ipc.AdmitParams{Link: c.number, Peer: p.key, Outbound: c.outbound, Via: c.via}
-	res, err := ipc.LinkAdmit.Call(ctx, s.conn, params, hello)
-	if err != nil || res.Refused != "" {
+	res, err := ipc.LinkAdmit.Call(s.ctx, s.conn, params, hello)
+	late := err == nil && res.Refused == "" && ctx.Err() != nil
+	if err != nil || res.Refused != "" || late {
 		s.mu.Lock()
 		delete(s.links, c.number)
 		s.mu.Unlock()
 	}
 	switch {
 	case err != nil:
-		// It may have admitted the peer and not got to say so.
-		ipc.LinkDown.Send(s.conn, ipc.DownParams{Link: c.number, Reason: "not admitted in time"}) //nolint:errcheck // see handOver
 		return handshake.Lost{Reason: "awp-store did not admit: " + err.Error()}
 	case res.Refused != "":
 		s.d.log.Info("peer refused", "outbound", c.outbound)
 		return handshake.Refused{Detail: res.Refused}
+	case late:
+		ipc.LinkDown.Send(s.conn, ipc.DownParams{Link: c.number, Reason: "admitted too late"}) //nolint:errcheck // see handOver
+		return handshake.Lost{Reason: "handshake timed out"}
 	}
 	failpoint.Hit("wire/admitted")
 	s.mu.Lock()

@@ -108,7 +108,7 @@ func (d *daemon) followStore(ctx context.Context) {
 		if time.Since(began) > storeRetryMax {
 			wait = storeRetryMin
 		}
-		d.log.Warn("awp-store is away", "err", err)
+		d.log.Warn("no session with awp-store", "err", err)
 		if !pause(ctx, wait) {
 			return
 		}

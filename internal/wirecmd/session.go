@@ -152,7 +152,7 @@ func (s *session) handle(r *ipc.Request) {
 func (s *session) decode(r *ipc.Request, params any) bool {
 	err := r.Decode(params)
 	if err != nil {
-		go s.conn.Fail(err)
+		s.conn.Fail(err)
 	}
 	return err == nil
 }
