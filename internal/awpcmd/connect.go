@@ -65,7 +65,7 @@ func (a *app) printConnected(result ipc.ConnectResult, peer awp.Peer) error {
 		return a.printf("already connected to %s (%s)\n", label, peer.Key.Short())
 	}
 	about := ""
-	if peer.About != "" {
+	if peer.About != "" && !render.DefaultAbout(peer.About) {
 		about = "  about: " + render.Line(peer.About) + "\n"
 	}
 	return a.printf("connected to %s (%s) via %s\n%s", label, peer.Key, render.Line(result.Via), about)

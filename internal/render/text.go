@@ -116,3 +116,9 @@ func needsQuote(r rune) bool {
 	}
 	return !strings.ContainsRune("@%+=:,./_-", r)
 }
+
+// DefaultAbout reports whether a peer's about is what its program says when its owner said
+// nothing. It tells a person nothing.
+func DefaultAbout(about string) bool {
+	return strings.HasPrefix(about, "awp-") && strings.Contains(about, "key fingerprint")
+}

@@ -23,7 +23,9 @@ func TestLinkThatEndsBeforeItsAdmission(t *testing.T) {
 			hold := make(chan struct{})
 			release := sync.OnceFunc(func() { close(hold) })
 			defer release() // a failing test must not hang
-			go h.store.w.do(context.Background(), func(*tx) error { <-hold; return nil }) //nolint:errcheck // it holds the committer
+			held := make(chan struct{})
+			go h.store.w.do(context.Background(), func(*tx) error { close(held); <-hold; return nil }) //nolint:errcheck // it holds the committer
+			<-held
 			done := make(chan bool)
 			go func() { p.admit("ann"); close(done) }()
 			h.until("the admission under way", func() bool {

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"encoding/json/jsontext"
+	"slices"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
+)
+
+// NewLink describes a connection whose peer proved its key.
+type NewLink struct {
+	ID       uint64
+	Peer     awp.Key
+	Hello    []byte // the peer's line
+	Outbound bool
+	Via      string
+
+	era int // of the registry, when the wire asked
+}
+
+// Admitted is what our resume line says, or why there will be none.
+type Admitted struct {
+	Refused string
+	Seen    map[awp.ThreadID]awp.MessageID
+}
+
+// maxSeen bounds the bytes of the seen map, so that the resume line fits. Threads left
+// out are replayed whole, and their lines dropped as known.
+const maxSeen = wire.MaxLine - 4096
+
+// Admit judges and records a new link, and hands the outcome to done, which must not
+// wait. Lines that an older link to the peer handed over before this call count as seen.
+func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
+	hello, err := wire.Decode[wire.Hello](n.Hello)
+	if err != nil {
+		done(Admitted{}, &awp.Error{Code: awp.Invalid, Message: "admit: " + err.Error(), Cause: err})
+		return
+	}
+	n.era = s.links.now()
+	var out Admitted
+	s.w.submit(op{
+		size:  len(n.Hello),
+		apply: func(t *tx) (err error) { out, err = t.admit(n, hello); return err },
+		done:  func(err error) { done(out, err) },
+	})
+}
+
+func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
+	refused, err := t.refusal(n)
+	if err != nil {
+		return Admitted{}, err
+	}
+	p, err := t.ensurePeer(n.Peer)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if refused != "" {
+		t.s.log.Info("connection refused", "peer", n.Peer.Short(), "reason", refused)
+		err := t.note(p, noteRefused, true, map[string]any{"reason": refused, "name": hello.Name, "via": n.Via})
+		return Admitted{Refused: refused}, err
+	}
+	if err := t.met(p, hello.Name, hello.About, hello.Caps); err != nil {
+		return Admitted{}, err
+	}
+	if err := t.park(p, false); err != nil {
+		return Admitted{}, err
+	}
+	if n.Outbound {
+		if err := t.addAddr(p, n.Via, sourceConnect); err != nil {
+			return Admitted{}, err
+		}
+		if err := t.tried(p, n.Via, ""); err != nil {
+			return Admitted{}, err
+		}
+	} else if a, err := wire.ParseAddr(hello.Addr); err == nil {
+		if err := t.addAddr(p, a.String(), sourceHello); err != nil {
+			return Admitted{}, err
+		}
+	}
+	if err := t.note(p, noteConnected, false, map[string]any{"name": hello.Name, "about": hello.About, "via": n.Via, "outbound": n.Outbound, "caps": hello.Caps}); err != nil {
+		return Admitted{}, err
+	}
+	seen, err := t.seenBy(p)
+	if err != nil {
+		return Admitted{}, err
+	}
+	l := &link{
+		id: n.ID, key: n.Peer, peer: p.n, outbound: n.Outbound, via: n.Via, since: t.now,
+		wake: make(chan struct{}, 1), gone: make(chan struct{}),
+	}
+	t.then(func() {
+		if t.s.links.add(l, n.era) {
+			t.s.running.Go(func() { t.s.pump(l) })
+		} else { // the wire ended meanwhile
+			t.s.left(l, "awp-wire ended")
+		}
+	})
+	return Admitted{Seen: seen}, nil
+}
+
+// refusal returns why a peer may not connect, or nothing (PROTOCOL.md section 12).
+func (t *tx) refusal(n NewLink) (string, error) {
+	if t.s.set.Accept == AcceptAny || n.Outbound || slices.Contains(t.s.set.Allow, n.Peer) || slices.Contains(t.s.set.Trust, n.Peer) {
+		return "", nil
+	}
+	p, err := t.peer(n.Peer)
+	if p == nil || err != nil {
+		return "not admitted by policy", err
+	}
+	var dialled bool
+	if err := t.row("SELECT EXISTS (SELECT 1 FROM addr WHERE peer = ? AND source = ?)", p.n, sourceConnect).Scan(&dialled); err != nil || dialled {
+		return "", err
+	}
+	return "not admitted by policy", nil
+}
+
+// seenBy returns what our resume line tells a peer: the largest id of each thread that
+// changed within the retention, newest threads first when not all fit.
+func (t *tx) seenBy(p *peerRow) (map[awp.ThreadID]awp.MessageID, error) {
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
+	rows, err := t.rows("SELECT th, seen FROM thread WHERE peer = ? AND seen <> '' AND seen_at >= ? ORDER BY seen_at DESC",
+		p.n, ms(t.now.Add(-t.s.set.OutboxTTL)))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	seen := make(map[awp.ThreadID]awp.MessageID)
+	used := 0
+	for rows.Next() {
+		var th awp.ThreadID
+		var id awp.MessageID
+		if err := rows.Scan(&th, &id); err != nil {
+			return nil, err
+		}
+		member, err := jsontext.AppendQuote(nil, th)
+		if err == nil {
+			member, err = jsontext.AppendQuote(member, id)
+		}
+		if err != nil {
+			continue
+		}
+		if used += len(member) + 2; used > maxSeen {
+			break
+		}
+		seen[th] = id
+	}
+	return seen, rows.Err()
+}
+
