@@ -149,4 +149,3 @@ func (t *tx) seenBy(p *peerRow) (map[awp.ThreadID]awp.MessageID, error) {
 	}
 	return seen, rows.Err()
 }
-

@@ -208,4 +208,3 @@ func (t *tx) note(p *peerRow, typ string, notice bool, meta map[string]any) erro
 	_, _, err = t.log(logRow{peer: p, dir: dirSys, typ: typ, meta: string(text), unread: notice, notice: notice})
 	return err
 }
-

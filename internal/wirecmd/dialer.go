@@ -161,7 +161,7 @@ func (s *session) reach(ctx context.Context, addr string, expect awp.Key) (*conn
 	}
 	// The peer may have reached us while we dialed. Before a word is said, dropping this
 	// connection is free.
-	if c := s.linked(expect); c != nil {
+	if c := s.standing(ctx, expect); c != nil {
 		nc.Close()
 		return c, nil
 	}
@@ -169,7 +169,7 @@ func (s *session) reach(ctx context.Context, addr string, expect awp.Key) (*conn
 	c.outbound, c.expect = true, expect
 	if !s.spawn(c.run) {
 		nc.Close()
-		return nil, lostStore
+		return nil, errLostStore
 	}
 	select {
 	case <-c.up:
@@ -216,7 +216,7 @@ func (s *session) instead(ctx context.Context, c *connection) *connection {
 	}
 }
 
-var lostStore = &awp.Error{Code: awp.Unreachable, Message: "awp-store went away", Hint: "try again"}
+var errLostStore = &awp.Error{Code: awp.Unreachable, Message: "awp-store went away", Hint: "try again"}
 
 // failure words the end of a connection for whoever dialed.
 func (c *connection) failure() error {

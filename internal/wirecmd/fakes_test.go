@@ -65,8 +65,9 @@ type fakeStore struct {
 	took   bool                                          // take lines at once
 	admit  func(ipc.AdmitParams) (ipc.AdmitResult, bool) // nil: admit; false: never answer
 	known  func(ipc.LinkPeerParams) (ipc.Want, bool)
-	parked func() bool // false: never answer
-	counts chan int    // when counting: lines that came in or were written, nothing is kept
+	parked func() bool   // false: never answer
+	counts chan int      // when counting: lines that came in or were written, nothing is kept
+	news   chan struct{} // holds one token when something was heard since the last look
 }
 
 // counting makes s count lines and keep nothing, for benchmarks.
@@ -100,7 +101,9 @@ func (s *fakeStore) count(r *ipc.Request) bool {
 	return true
 }
 
-func newFakeStore(id wire.Identity) *fakeStore { return &fakeStore{id: id, took: true} }
+func newFakeStore(id wire.Identity) *fakeStore {
+	return &fakeStore{id: id, took: true, news: make(chan struct{}, 1)}
+}
 
 func (s *fakeStore) handle(r *ipc.Request) {
 	if s.count(r) {
@@ -118,6 +121,10 @@ func (s *fakeStore) handle(r *ipc.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = append(s.heard, c)
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
 	switch r.Method {
 	case ipc.LinkClaim.Name:
 		s.conn = r.Conn
