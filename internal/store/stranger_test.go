@@ -121,7 +121,6 @@ type stranger struct {
 	id   wire.Identity
 	ids  *wire.IDs
 	link uint64
-	sent int // lines handed over on all links
 }
 
 func (h *host) stranger(name string) *stranger {
