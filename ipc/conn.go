@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -23,13 +24,15 @@ const closeWithin = 5 * time.Second
 // methods are safe for concurrent use.
 type Conn struct {
 	nc      net.Conn
-	handler Handler // called by Run, one at a time, in order of arrival
+	raw     syscall.RawConn // of nc; nil where it has none
+	handler Handler         // called by Run, one at a time, in order of arrival
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
 	wake    sync.Cond // pending or closing changed
 	pending []byte
+	writing bool  // the writing goroutine is at it
 	greeted bool  // our first line is queued, with its version
 	closing bool  // nothing more is queued; the writer writes what is pending and ends
 	why     error // set with closing
@@ -54,6 +57,9 @@ type call struct {
 // Close or Fail.
 func NewConn(ctx context.Context, nc net.Conn, handler Handler) *Conn {
 	c := &Conn{nc: nc, handler: handler, calls: make(map[uint64]*call), done: make(chan struct{})}
+	if sc, ok := nc.(syscall.Conn); ok {
+		c.raw, _ = sc.SyscallConn() // without it the writing goroutine does everything
+	}
 	c.wake.L = &c.mu
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	context.AfterFunc(c.ctx, func() { c.Fail(context.Cause(c.ctx)) })

@@ -40,11 +40,7 @@ func Handle[P, R any](s *Server, m Method[P, R], fn func(context.Context, P) (R,
 				return
 			}
 			result, err := fn(ctx, params)
-			if err != nil {
-				r.Fail(err)
-				return
-			}
-			r.Reply(result)
+			r.answer(ctx, result, err)
 		})
 	}
 }
@@ -60,12 +56,19 @@ func HandleStream[P, E, R any](s *Server, m Stream[P, E, R], fn func(ctx context
 				return
 			}
 			result, err := fn(ctx, params, func(e E) error { return r.Item(e) })
-			if err != nil {
-				r.Fail(err)
-				return
-			}
-			r.Reply(result)
+			r.answer(ctx, result, err)
 		})
+	}
+}
+
+// answer answers, unless the connection has ended. What fn made of that end is no answer:
+// whoever asked must see the connection lost, or it would not ask again.
+func (r *Request) answer(ctx context.Context, result any, err error) {
+	switch {
+	case err == nil:
+		r.Reply(result)
+	case ctx.Err() == nil:
+		r.Fail(err)
 	}
 }
 

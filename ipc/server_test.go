@@ -189,3 +189,28 @@ func TestClientLeaves(t *testing.T) {
 		}
 	})
 }
+
+// A call that the end of the server cuts off may have acted: whoever made it must learn
+// that it was lost, and ask again, not that it failed.
+func TestClosingAnswersNobody(t *testing.T) {
+	for range 50 { // an answer would come first only now and then
+		synctest.Test(t, func(t *testing.T) {
+			l := newPipes()
+			ctx, end := context.WithCancelCause(t.Context())
+			served := make(chan error, 1)
+			go func() { served <- blockingServer(nil).Serve(ctx, l) }()
+			called := make(chan error, 1)
+			c := l.dial(t)
+			go func() {
+				_, err := blockMethod.Call(t.Context(), c, None{})
+				called <- err
+			}()
+			synctest.Wait()
+			end(errors.New("the supervisor is gone"))
+			if err := <-called; !Lost(err) {
+				t.Errorf("the call ended with %v", err)
+			}
+			<-served
+		})
+	}
+}

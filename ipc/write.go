@@ -41,11 +41,15 @@ func (c *Conn) queue(m message, lines [][]byte) error {
 	if !c.greeted {
 		m.IPC = Version
 	}
+	idle := len(c.pending) == 0 && !c.writing
 	buf, err := appendMessage(c.pending, m, lines)
 	if err != nil {
 		return err // nothing was queued, so the next line may still be the first
 	}
 	c.pending, c.greeted = buf, true
+	if idle && c.writeNow() {
+		return nil
+	}
 	if len(buf) > maxPending {
 		c.fail(ErrSlow)
 		return ErrSlow
@@ -62,6 +66,7 @@ func (c *Conn) write() {
 	var buf []byte
 	for {
 		c.mu.Lock()
+		c.writing = false
 		for len(c.pending) == 0 && !c.closing {
 			c.wake.Wait()
 		}
@@ -71,6 +76,7 @@ func (c *Conn) write() {
 			return
 		}
 		buf, c.pending = c.pending, buf[:0]
+		c.writing = true
 		c.wake.Broadcast() // for sendHeld
 		c.mu.Unlock()
 		if _, err := c.nc.Write(buf); err != nil {
