@@ -139,6 +139,7 @@ type Event struct {
 	Subject  string          `json:"subject,omitzero"` // of the thread
 	ID       MessageID       `json:"id,omitzero"`
 	Acked    bool            `json:"acked,omitzero"`
+	Lapsed   bool            `json:"lapsed,omitzero"` // ours, never acknowledged within the retention: given up
 	Unread   bool            `json:"unread,omitzero"`
 	Msg      jsontext.Value  `json:"msg,omitzero"`  // the line's JSON object; absent for sys
 	Meta     jsontext.Value  `json:"meta,omitzero"` // shape depends on Type, CONTROL.md section 3
@@ -147,7 +148,7 @@ type Event struct {
 
 // Statuses of a Blob. Incoming: pending (data still arriving), received (all data, its
 // message not yet), complete (both; the path is final) or refused. Outgoing: queued,
-// sent or refused.
+// sent, refused or expired.
 const (
 	BlobPending  = "pending"
 	BlobReceived = "received"
@@ -155,6 +156,7 @@ const (
 	BlobRefused  = "refused"
 	BlobQueued   = "queued"
 	BlobSent     = "sent"
+	BlobExpired  = "expired" // never acknowledged within the retention; it will not leave any more
 )
 
 // Blob is a file that travels, or travelled, beside a message. In an Event's map only

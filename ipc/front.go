@@ -14,7 +14,8 @@ import (
 // a call repeated with the same token, after its answer was lost, returns the first
 // result and changes nothing.
 
-// Ready answers once the program serves.
+// Ready answers once the program serves. awp-wire's answer waits, for a few seconds at
+// most, until its listeners are open or have failed, and awp-store knows it.
 var Ready = Method[None, ReadyResult]{"ready"}
 
 // None is the parameters or the result of a call that has none.

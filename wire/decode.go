@@ -27,6 +27,25 @@ func ParseEnvelope(line []byte) (Envelope, error) {
 	return e, nil
 }
 
+// GuessType returns the type of a line that begins as ours do, with t, and else nothing.
+// It looks at no more than that. Where it names a type, [Decode] of that type judges the
+// line as well as after [ParseEnvelope], in half the time.
+func GuessType(line []byte) string {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"t":"`))
+	if !ok {
+		return ""
+	}
+	for i, b := range rest[:min(len(rest), 16)] {
+		switch {
+		case b == '"':
+			return string(rest[:i])
+		case b < 'a' || b > 'z':
+			return ""
+		}
+	}
+	return ""
+}
+
 // Decode reads line as a T, one of the line types. It asks of line what [ParseEnvelope]
 // does, and further that t is T's, that known members are of the right kind, and that
 // none of those is missing that section 10 calls for: id and th of msg and private, with

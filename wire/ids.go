@@ -76,6 +76,16 @@ func (g *IDs) Last() awp.MessageID {
 	return awp.MessageID(g.last.String())
 }
 
+// Ahead returns an id that is larger than all returned so far, and than those to come for
+// as long as the clock takes for d. It does not use it: stored, it stands for them all.
+func (g *IDs) Ahead(d time.Duration) awp.MessageID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id := g.last
+	_ = id.SetTime(min(g.last.Time()+uint64(d.Milliseconds()), ulid.MaxTime())) // no error up to there
+	return awp.MessageID(id.String())
+}
+
 // increment takes all 128 bits as one number: a carry out of the random bits moves the
 // time, and later ids follow it until the clock caught up.
 func increment(id *ulid.ULID) {

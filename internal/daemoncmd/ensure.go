@@ -2,7 +2,6 @@ package daemoncmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -86,30 +85,39 @@ func ask(ctx, within context.Context, home, socket string) (*ipc.Conn, ipc.Ready
 }
 
 // Retry makes a call that may be repeated, because it changes nothing or carries a token:
-// when the connection ends before the answer, it connects anew and calls again, for about
-// ten seconds. call returns ipc's error as it is.
+// when the connection ends before the answer, it connects anew, starting the daemon if
+// need be, and calls again, for about ten seconds. Once a call's outcome is unknown no
+// trouble with the daemon ends that: only an answer tells what became of it. call returns
+// ipc's error as it is.
 func Retry(ctx context.Context, home, socket string, call func(context.Context, *ipc.Conn) error) error {
-	var deadline time.Time
+	var deadline time.Time // zero: every call so far was never made, or answered
 	for {
 		c, _, err := Ensure(ctx, home, socket, config.Flags{})
-		if err != nil {
+		asked := err == nil
+		if asked {
+			err = call(ctx, c)
+			c.Close()
+		}
+		switch {
+		case asked && !ipc.Lost(err):
 			return err
-		}
-		err = call(ctx, c)
-		c.Close()
-		if !ipc.Lost(err) {
+		case !asked && deadline.IsZero(), ctx.Err() != nil:
 			return err
+		case deadline.IsZero():
+			deadline = time.Now().Add(answerWithin)
 		}
-		now := time.Now()
-		if deadline.IsZero() {
-			deadline = now.Add(answerWithin)
+		timer := time.NewTimer(pace)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
 		}
-		if now.After(deadline) {
+		if time.Now().After(deadline) {
 			return &awp.Error{
 				Code:    awp.Unreachable,
-				Message: "the daemon ended before it answered, again and again",
-				Hint:    "read " + filepath.Join(home, logFile),
-				Cause:   errors.Unwrap(err),
+				Message: "the daemon ended before it answered, again and again: what was asked for may be done or not",
+				Hint:    "read " + filepath.Join(home, logFile) + ", then look before you ask again",
+				Cause:   err,
 			}
 		}
 	}

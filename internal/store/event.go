@@ -36,7 +36,7 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 	if e.PeerName = alias; alias == "" {
 		e.PeerName = name
 	}
-	e.Acked = dir == dirOut && !queued && !lapsed
+	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed, lapsed
 	e.Msg = jsontext.Value(body)
 	if meta.Valid {
 		e.Meta = jsontext.Value(meta.String)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,9 @@ type files struct {
 
 	partials map[string]*partial // the committer's alone
 
-	mu     sync.Mutex // guards staged
+	mu     sync.Mutex // guards what follows
 	staged *stagedFile
+	buf    [wire.ChunkSize]byte // a chunk read from it
 }
 
 // stagedFile is the file that chunks were last read from, kept open for the next.
@@ -283,6 +285,12 @@ type chunkLine struct {
 	th          awp.ThreadID
 }
 
+// bytes is how many bytes of the file the chunk has.
+func (c chunkLine) bytes() int { return int(min(wire.ChunkSize, c.size-c.n*wire.ChunkSize)) }
+
+// least is less than the length of the line.
+func (c chunkLine) least() int { return base64.StdEncoding.EncodedLen(c.bytes()) }
+
 func (f *files) chunkLine(c chunkLine) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -296,9 +304,8 @@ func (f *files) chunkLine(c chunkLine) ([]byte, error) {
 		}
 		f.staged = &stagedFile{c.ref, file}
 	}
-	off := c.n * wire.ChunkSize
-	data := make([]byte, min(wire.ChunkSize, c.size-off))
-	if _, err := f.staged.f.ReadAt(data, off); err != nil {
+	data := f.buf[:c.bytes()]
+	if _, err := f.staged.f.ReadAt(data, c.n*wire.ChunkSize); err != nil {
 		return nil, fmt.Errorf("read staged file: %w", err)
 	}
 	last := c.n == blob.Chunks(c.size, wire.ChunkSize)-1

@@ -34,11 +34,19 @@ func takeLock(path string) (*lockFile, error) {
 
 func (l *lockFile) release() { l.f.Close() }
 
-// loadIdentity reads the home's key, or makes one.
-func loadIdentity(path string) (wire.Identity, error) {
+// loadIdentity reads the home's key, or makes one for a home that never had any.
+func loadIdentity(path string, fresh bool) (wire.Identity, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeIdentity(path)
+		if fresh {
+			return makeIdentity(path)
+		}
+		return wire.Identity{}, &awp.Error{
+			Code:    awp.Invalid,
+			Message: path + " is missing, and awp.db belongs to the key that was in it",
+			Hint:    "restore it from a backup; to begin anew as another agent, use another home with --home",
+			Cause:   err,
+		}
 	}
 	if err != nil {
 		return wire.Identity{}, fileError("read the identity key", path, err)

@@ -78,11 +78,15 @@ func (s *Store) errLine(e wire.Err) []byte {
 // judge decodes a line and returns what to do with it. Types that we do not know, or that
 // awp-wire answers itself, are taken and ignored (PROTOCOL.md section 3).
 func (s *Store) judge(l *link, line []byte) (func(*tx) error, error) {
-	env, err := wire.ParseEnvelope(line)
-	if err != nil {
-		return nil, err
+	typ := wire.GuessType(line)
+	if !known[typ] {
+		env, err := wire.ParseEnvelope(line)
+		if err != nil {
+			return nil, err
+		}
+		typ = env.T
 	}
-	switch env.T {
+	switch typ {
 	case wire.TypeMsg:
 		return decoded(line, func(t *tx, m wire.Msg) error { return t.takeMsg(l, m, line) })
 	case wire.TypeState:
@@ -96,6 +100,9 @@ func (s *Store) judge(l *link, line []byte) (func(*tx) error, error) {
 	}
 	return func(*tx) error { return nil }, nil
 }
+
+// known are the types that judge decodes, which finds out whether the type is right.
+var known = map[string]bool{wire.TypeMsg: true, wire.TypeState: true, wire.TypeAck: true, wire.TypeErr: true, wire.TypeChunk: true}
 
 func decoded[T any](line []byte, take func(*tx, T) error) (func(*tx) error, error) {
 	m, err := wire.Decode[T](line)

@@ -135,21 +135,21 @@ func TestStorageFailureLosesNothing(t *testing.T) {
 }
 
 func TestStatesAndTheirTimes(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	h := newHost(t, Settings{Now: func() time.Time { return now }})
+	now := newClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	h := newHost(t, Settings{Now: now.time})
 	p := h.stranger("ann")
 	state := func(s, note string) []byte {
 		return p.encode(wire.State{Envelope: p.env(wire.TypeState, "t1"), State: s, Note: note})
 	}
 	p.send(state("working", ""))
-	now = now.Add(time.Hour)
+	now.step(time.Hour)
 	p.send(state("working", "")) // the same again: since stays
 	list, err := h.store.Threads(context.Background(), "", false)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
 	th := list[0]
-	if th.TheirState != "working" || !th.TheirSince.Equal(now.Add(-time.Hour)) || !th.Updated.Equal(now) || th.MyState != "open" || th.Origin != "them" {
+	if th.TheirState != "working" || !th.TheirSince.Equal(now.time().Add(-time.Hour)) || !th.Updated.Equal(now.time()) || th.MyState != "open" || th.Origin != "them" {
 		t.Errorf("thread %+v", th)
 	}
 	if _, err := h.store.SetState(context.Background(), StateReport{Token: "a", Thread: "t1", State: "done"}); err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -37,12 +38,14 @@ func (s *Store) Claim(w Wire) (Hello, error) {
 }
 
 func (s *Store) hello() (Hello, error) {
-	name, err := s.name()
+	memory, err := s.recall(context.Background())
 	if err != nil {
 		return Hello{}, err
 	}
-	about, err := s.recall("about")
-	return Hello{Key: s.Key(), Name: name, About: cmp.Or(about, s.defaultAbout()), Caps: []string{wire.CapChat, wire.CapBlob}}, err
+	return Hello{
+		Key: s.Key(), Name: memory["name"], About: cmp.Or(memory["about"], s.defaultAbout()),
+		Caps: []string{wire.CapChat, wire.CapBlob},
+	}, nil
 }
 
 // WantAll asks the wire for links to every peer with unfinished business, and takes back

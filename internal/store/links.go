@@ -221,6 +221,9 @@ func (g *registry) push(key awp.Key, lines []queued) {
 	if l == nil || g.wire == nil || !l.resumed {
 		return
 	}
+	for len(lines) > 0 && lines[0].seq <= l.cursor {
+		lines = lines[1:] // the pump saw it between its commit and now
+	}
 	n := 0
 	if l.caughtUp {
 		var out [][]byte

@@ -51,7 +51,9 @@ func (s *Store) Threads(ctx context.Context, who string, open bool) ([]awp.Threa
 	if open {
 		cond += " AND t.my_state NOT IN ('done', 'failed', 'closed') AND t.their_state NOT IN ('done', 'failed', 'closed')"
 	}
-	return collect(ctx, s.ro, scanThread, "SELECT "+threadColumns+"WHERE t.shown = 1 AND "+cond+" ORDER BY t.updated DESC, t.n DESC", args...)
+	list, err := collect(ctx, s.ro, scanThread, "SELECT "+threadColumns+"WHERE t.shown = 1 AND "+cond+" ORDER BY t.n DESC", args...)
+	slices.SortStableFunc(list, func(a, b awp.Thread) int { return b.Updated.Compare(a.Updated) })
+	return list, err
 }
 
 // collect reads every row that a query returns.
@@ -175,19 +177,15 @@ func (s *Store) Status(ctx context.Context) (awp.Status, error) {
 		Addresses: []string{}, Warnings: s.set.Warnings,
 	}
 	if s.set.Supervisor != nil {
-		if pid := s.set.Supervisor(); pid != 0 {
-			st.PID = pid
+		if pid, since := s.set.Supervisor(); pid != 0 {
+			st.PID, st.Started = pid, since
 		}
 	}
-	var err error
-	if st.Name, err = s.name(); err != nil {
+	memory, err := s.recall(ctx)
+	if err != nil {
 		return st, err
 	}
-	for name, field := range map[string]*string{"about": &st.About, "harness": &st.Harness, "model": &st.Model} {
-		if *field, err = s.recall(name); err != nil {
-			return st, err
-		}
-	}
+	st.Name, st.About, st.Harness, st.Model = memory["name"], memory["about"], memory["harness"], memory["model"]
 	if st.Peers, err = s.Peers(ctx); err != nil {
 		return st, err
 	}

@@ -53,37 +53,67 @@ func (s *Store) expire(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) expireSome(ctx context.Context) (n int64, err error) {
+func (s *Store) expireSome(ctx context.Context) (n int, err error) {
 	err = s.w.do(ctx, func(t *tx) error {
-		before := ms(t.now.Add(-s.set.OutboxTTL))
-		rows, err := t.rows("SELECT peer, seq FROM outbox WHERE at < ? LIMIT ?", before, expireBatch)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		var old [][2]int64
-		for rows.Next() {
-			var o [2]int64
-			if err := rows.Scan(&o[0], &o[1]); err != nil {
-				return err
-			}
-			old = append(old, o)
-		}
-		if err := rows.Close(); err != nil {
-			return err
-		}
-		for _, o := range old {
-			if err := t.exec("DELETE FROM outbox WHERE peer = ? AND seq = ?", o[0], o[1]); err != nil {
-				return err
-			}
-			if err := t.exec("UPDATE line SET lapsed = 1 WHERE seq = ?", o[1]); err != nil {
-				return err
-			}
-		}
-		n = int64(len(old))
-		return t.exec("DELETE FROM chunk WHERE at < ?", before)
+		n, err = t.expire(ms(t.now.Add(-s.set.OutboxTTL)))
+		return err
 	})
 	return n, err
+}
+
+// expire gives up lines older than before, a batch at most, and tells the owner so.
+func (t *tx) expire(before int64) (int, error) {
+	old, err := t.oldLines(before)
+	if err != nil {
+		return 0, err
+	}
+	lines := make(map[int64]int) // by peer
+	for _, o := range old {
+		if err := t.exec("DELETE FROM outbox WHERE peer = ? AND seq = ?", o.peer, o.seq); err != nil {
+			return 0, err
+		}
+		if err := t.exec("UPDATE line SET lapsed = 1 WHERE seq = ?", o.seq); err != nil {
+			return 0, err
+		}
+		lines[o.peer]++
+	}
+	for peer, count := range lines {
+		p, err := t.peerByRow(peer)
+		if err != nil {
+			return 0, err
+		}
+		if err := t.note(p, noteExpired, true, map[string]any{"lines": count}); err != nil {
+			return 0, err
+		}
+	}
+	return len(old), t.expireFiles(before)
+}
+
+type oldLine struct{ peer, seq int64 }
+
+func (t *tx) oldLines(before int64) (old []oldLine, err error) {
+	rows, err := t.rows("SELECT peer, seq FROM outbox WHERE at < ? LIMIT ?", before, expireBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var o oldLine
+		if err := rows.Scan(&o.peer, &o.seq); err != nil {
+			return nil, err
+		}
+		old = append(old, o)
+	}
+	return old, rows.Err()
+}
+
+// expireFiles gives up files of which chunks older than before are left.
+func (t *tx) expireFiles(before int64) error {
+	if err := t.unstage("UPDATE blob SET status = ?, updated = ? WHERE dir = 1 AND status = ? AND n IN (SELECT blob FROM chunk WHERE at < ?) RETURNING ref",
+		awp.BlobExpired, ms(t.now), awp.BlobQueued, before); err != nil {
+		return err
+	}
+	return t.exec("DELETE FROM chunk WHERE at < ?", before)
 }
 
 // sweepStaged removes copies of files whose message was never queued: the store ended

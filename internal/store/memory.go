@@ -3,8 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json/v2"
+	"fmt"
 	"os"
 
 	"github.com/awp-suite/awp"
@@ -14,7 +14,8 @@ import (
 // that was not given keeps the value it had.
 func (s *Store) remember(ctx context.Context) error {
 	given := map[string]string{
-		"name": s.set.Name, "about": s.set.About, "harness": s.set.Harness, "model": s.set.Model,
+		"identity": s.Key().String(),
+		"name":     s.set.Name, "about": s.set.About, "harness": s.set.Harness, "model": s.set.Model,
 	}
 	if s.set.ShareWith != nil {
 		list, err := json.Marshal(s.set.ShareWith)
@@ -36,19 +37,45 @@ func (s *Store) remember(ctx context.Context) error {
 	})
 }
 
-// recall returns a remembered value, empty when there is none.
-func (s *Store) recall(name string) (value string, err error) {
-	err = s.ro.QueryRow("SELECT value FROM memory WHERE name = ?", name).Scan(&value)
-	if err == sql.ErrNoRows {
-		return "", nil
+// identify loads the home's key, or makes one for a new home. The key is remembered: the
+// conversations of one agent must never become another's because a file was lost.
+func (s *Store) identify(path string) error {
+	memory, err := s.recall(context.Background())
+	if err != nil {
+		return dbError("awp.db", err)
 	}
-	return value, err
+	was := memory["identity"]
+	if s.identity, err = loadIdentity(path, was == ""); err != nil {
+		return err
+	}
+	if key := s.Key().String(); was != "" && was != key {
+		return &awp.Error{
+			Code:    awp.Invalid,
+			Message: fmt.Sprintf("%s holds the key of another agent than awp.db belongs to (%s)", path, was),
+			Hint:    "restore the one that belongs here from a backup, or use another home with --home",
+		}
+	}
+	return nil
 }
 
-// name returns what we call ourselves.
-func (s *Store) name() (string, error) {
-	name, err := s.recall("name")
-	return cmp.Or(name, "awp@"+s.hostname()), err
+// recall returns what is remembered, by name. The name that we call ourselves is always
+// among it.
+func (s *Store) recall(ctx context.Context) (map[string]string, error) {
+	rows, err := s.ro.QueryContext(ctx, "SELECT name, value FROM memory")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := make(map[string]string)
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		all[name] = value
+	}
+	all["name"] = cmp.Or(all["name"], "awp@"+s.hostname())
+	return all, rows.Err()
 }
 
 func (s *Store) hostname() string {

@@ -41,6 +41,18 @@ func TestOpenRefuses(t *testing.T) {
 		{"a damaged key", func(t *testing.T, home string) {
 			write(t, filepath.Join(home, "identity.json"), `{"key":"ed25519:x"`)
 		}, awp.Invalid, "identity.json is damaged"},
+		{"no key", func(t *testing.T, home string) {
+			if err := os.Remove(filepath.Join(home, "identity.json")); err != nil {
+				t.Fatal(err)
+			}
+		}, awp.Invalid, "identity.json is missing"},
+		{"another agent's key", func(t *testing.T, home string) {
+			id, err := wire.NewIdentity(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(home, "identity.json"), string(id.MarshalFile()))
+		}, awp.Invalid, "key of another agent"},
 		{"a key of another seed", func(t *testing.T, home string) {
 			write(t, filepath.Join(home, "identity.json"),
 				`{"key":"ed25519:A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg","seed":"ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8"}`)
@@ -103,8 +115,8 @@ func TestHomeIsPrivate(t *testing.T) {
 // Ids strictly increase whatever the clock does and however often the store starts: a
 // peer's resume depends on it (PROTOCOL.md section 4).
 func TestIDsIncreaseThroughRestartsAndClockSteps(t *testing.T) {
-	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	h := newHost(t, Settings{Now: func() time.Time { return now }})
+	now := newClock(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
+	h := newHost(t, Settings{Now: now.time})
 	p := h.stranger("ann")
 	var last awp.MessageID
 	check := func(id awp.MessageID) {
@@ -115,7 +127,7 @@ func TestIDsIncreaseThroughRestartsAndClockSteps(t *testing.T) {
 		last = id
 	}
 	for _, step := range []time.Duration{0, -time.Hour, time.Minute, -24 * time.Hour * 365, time.Second} {
-		now = now.Add(step)
+		now.step(step)
 		r, err := h.store.Send(context.Background(), Message{Token: token(), Who: p.id.Key.String(), Parts: []Part{{Kind: wire.PartText, Text: "x"}}})
 		if err != nil {
 			t.Fatal(err)
@@ -142,15 +154,15 @@ func TestSettingsAreRemembered(t *testing.T) {
 // PROTOCOL.md section 1: what is not acknowledged within the retention leaves the outbox;
 // the log keeps it.
 func TestRetention(t *testing.T) {
-	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	h := newHost(t, Settings{OutboxTTL: time.Hour, Now: func() time.Time { return now }})
+	now := newClock(time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
+	h := newHost(t, Settings{OutboxTTL: time.Hour, Now: now.time})
 	p := h.stranger("ann")
 	h.store.Down(p.link, "test")
 	for _, text := range []string{"old", "young"} {
 		if _, err := h.store.Send(context.Background(), Message{Token: text, Who: "ann", Parts: []Part{{Kind: wire.PartText, Text: text}}}); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(40 * time.Minute)
+		now.step(40 * time.Minute)
 	}
 	if err := h.store.expire(context.Background()); err != nil {
 		t.Fatal(err)
@@ -173,6 +185,7 @@ func TestRetention(t *testing.T) {
 	if len(acked) != 2 || acked["old"] {
 		t.Errorf("log %v", acked)
 	}
+	equal(t, h.inbox(Filter{}), []string{"(expired)"})
 }
 
 func TestWants(t *testing.T) {

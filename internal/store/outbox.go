@@ -70,9 +70,15 @@ func (t *tx) retire(p *peerRow, id awp.MessageID) error {
 
 // settleSent marks outgoing files with no chunk left as sent, and drops their copies.
 func (t *tx) settleSent(p *peerRow) error {
-	rows, err := t.rows(`UPDATE blob SET status = ?, updated = ? WHERE peer = ? AND dir = 1 AND status = ?
+	return t.unstage(`UPDATE blob SET status = ?, updated = ? WHERE peer = ? AND dir = 1 AND status = ?
 		AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.blob = blob.n) RETURNING ref`,
 		awp.BlobSent, ms(t.now), p.n, awp.BlobQueued)
+}
+
+// unstage runs a query that settles outgoing files and returns their refs, and has their
+// copies dropped.
+func (t *tx) unstage(query string, args ...any) error {
+	rows, err := t.rows(query, args...)
 	if err != nil {
 		return err
 	}
@@ -168,6 +174,9 @@ func (s *Store) outboxAfter(q outboxQuery) (out []queued, more bool, err error) 
 			return out, true, nil
 		}
 		if line.body == nil {
+			if used+c.least() > q.bytes && len(out) > 0 {
+				return out, true, nil // to build it only to drop it is most of the work
+			}
 			if line.body, err = s.files.chunkLine(c); err != nil {
 				return nil, false, err
 			}

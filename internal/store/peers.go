@@ -25,6 +25,15 @@ func (t *tx) peer(key awp.Key) (*peerRow, error) {
 	return p, nil
 }
 
+// peerByRow returns the row of that number.
+func (t *tx) peerByRow(n int64) (*peerRow, error) {
+	var key []byte
+	if err := t.row("SELECT key FROM peer WHERE n = ?", n).Scan(&key); err != nil {
+		return nil, err
+	}
+	return t.peer(awp.Key(key))
+}
+
 // ensurePeer returns the row of a peer, and makes it when there is none.
 func (t *tx) ensurePeer(key awp.Key) (*peerRow, error) {
 	p, err := t.peer(key)

@@ -230,7 +230,7 @@ func (s *Store) Follow(ctx context.Context, f Filter, all bool, fn func(awp.Even
 	}
 	cond, args := sc.where("l")
 	if !all {
-		cond += fmt.Sprintf(" AND (l.dir = %d OR l.type IN ('%s', '%s', '%s'))", dirIn, noteBlob, noteBye, noteRefused)
+		cond += fmt.Sprintf(" AND (l.dir = %d OR l.type IN ('%s', '%s', '%s', '%s'))", dirIn, noteBlob, noteBye, noteRefused, noteExpired)
 	}
 	src := source{from: "line l", seq: "l.seq", cond: cond, args: args}
 	for {

@@ -26,14 +26,14 @@ func (r *reads) stmt(query string) (*sql.Stmt, error) {
 	if st != nil {
 		return st, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if st := r.stmts[query]; st != nil {
-		return st, nil
-	}
-	st, err := r.db.Prepare(query)
+	st, err := r.db.Prepare(query) // outside the lock: it may wait for a connection
 	if err != nil {
 		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first := r.stmts[query]; first != nil { // somebody else was faster
+		return first, st.Close()
 	}
 	r.stmts[query] = st
 	return st, nil

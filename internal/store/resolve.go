@@ -16,6 +16,9 @@ const minPrefix = 4
 func (s *Store) Find(who string) (awp.Key, error) {
 	if strings.HasPrefix(who, awp.KeyPrefix) {
 		key, err := awp.ParseKey(who)
+		if err == nil && key == s.Key() {
+			return key, &awp.Error{Code: awp.Invalid, Message: "that is this agent's own key", Hint: "awp peers lists the others"}
+		}
 		if err == nil {
 			return key, nil
 		}

@@ -24,6 +24,7 @@ const (
 	noteBlob         = "blob"
 	noteBye          = "bye"
 	noteRefused      = "refused"
+	noteExpired      = "expired" // lines for the peer were given up
 )
 
 // Admission policies (PROTOCOL.md section 12).

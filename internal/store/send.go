@@ -9,6 +9,7 @@ import (
 	"mime"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -55,10 +56,17 @@ func (s *Store) Send(ctx context.Context, m Message) (Receipt, error) {
 	if len(m.Parts) == 0 {
 		return Receipt{}, &awp.Error{Code: awp.Invalid, Message: "the message is empty", Hint: "give a text, --code, --data or --file"}
 	}
-	if r, ok, err := s.repeated(m.Token); ok || err != nil {
-		return r, err
+	if err := checkToken(m.Token); err != nil {
+		return Receipt{}, err
 	}
 	key, err := s.Addressee(m.Who, m.Thread)
+	// The transaction looks again. Here it saves copies of files, and a call that was made
+	// when the peer was still found its answer.
+	if err != nil || slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Kind == wire.PartBlob }) {
+		if r, ok, rerr := s.repeated(m.Token); ok || rerr != nil {
+			return r, rerr
+		}
+	}
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -231,6 +239,9 @@ func (s *Store) SetState(ctx context.Context, m StateReport) (Receipt, error) {
 		return Receipt{}, &awp.Error{Code: awp.Invalid, Message: fmt.Sprintf("a state is a word of 1 to %d bytes", thread.MaxWord), Hint: "one of open, working, waiting, done, failed, closed"}
 	case len(m.Note) > thread.MaxNote || !utf8.ValidString(m.Note):
 		return Receipt{}, &awp.Error{Code: awp.TooLarge, Message: fmt.Sprintf("a note has at most %d bytes", thread.MaxNote), Hint: "send the rest as a message"}
+	}
+	if err := checkToken(m.Token); err != nil {
+		return Receipt{}, err
 	}
 	key, err := s.Addressee(m.Who, m.Thread)
 	if err != nil {

@@ -36,7 +36,7 @@ type Settings struct {
 	Warnings   []string      // shown by status
 	Host       string        // this machine's name
 	Now        func() time.Time
-	Supervisor func() int // pid that status shows; nil or 0: this process
+	Supervisor func() (pid int, since time.Time) // whom status shows; nil or 0: this process
 }
 
 // Store is an open home. All methods are safe for concurrent use.
@@ -73,14 +73,16 @@ func Open(home string, set Settings, log *slog.Logger) (_ *Store, err error) {
 			s.lock.release()
 		}
 	}()
-	if s.identity, err = loadIdentity(filepath.Join(home, "identity.json")); err != nil {
-		return nil, err
-	}
 	db, ro, err := openDB(filepath.Join(home, "awp.db"))
 	if err != nil {
 		return nil, err
 	}
 	s.ro = newReads(ro)
+	if err = s.identify(filepath.Join(home, "identity.json")); err != nil {
+		ro.Close()
+		db.Close()
+		return nil, err
+	}
 	s.ids = wire.NewIDs(set.Now, rand.Reader)
 	s.files = newFiles(filepath.Join(home, "blobs"))
 	s.hub.init()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -238,3 +239,15 @@ func equal(t testing.TB, got, want []string) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// clock is a store's time. The store looks at it on goroutines of its own.
+type clock struct{ ms atomic.Int64 }
+
+func newClock(t time.Time) *clock {
+	c := &clock{}
+	c.ms.Store(t.UnixMilli())
+	return c
+}
+
+func (c *clock) time() time.Time      { return time.UnixMilli(c.ms.Load()) }
+func (c *clock) step(d time.Duration) { c.ms.Add(d.Milliseconds()) }

@@ -21,11 +21,15 @@ const keepTokens = 24 * 60 * 60 * 1000
 
 const findToken = "SELECT result FROM token WHERE token = ?"
 
+func checkToken(token string) error {
+	if token == "" || len(token) > maxToken {
+		return &awp.Error{Code: awp.Invalid, Message: "the call carries no token, or a long one"}
+	}
+	return nil
+}
+
 // repeated returns the result that the token has already, if it has one.
 func (s *Store) repeated(token string) (Receipt, bool, error) {
-	if token == "" || len(token) > maxToken {
-		return Receipt{}, false, &awp.Error{Code: awp.Invalid, Message: "the call carries no token, or a long one"}
-	}
 	r, ok, err := scanResult(s.ro.QueryRow(findToken, token))
 	if ok && err == nil {
 		r, err = s.answer(r, nil)

@@ -25,7 +25,7 @@ type tx struct {
 	peers   map[awp.Key]*peerRow
 	threads map[threadKey]*threadRow
 	nextSeq int64
-	lastID  awp.MessageID // as stored
+	lease   awp.MessageID // as stored: no id handed out is larger
 
 	// Of the running transaction:
 	now    time.Time
@@ -52,11 +52,11 @@ func newTx(ctx context.Context, s *Store, conn *sql.Conn) (*tx, error) {
 	if err != nil {
 		return nil, dbError("awp.db", err)
 	}
-	err = t.row("SELECT value FROM memory WHERE name = 'last_id'").Scan(&t.lastID)
+	err = t.row("SELECT value FROM memory WHERE name = 'last_id'").Scan(&t.lease)
 	if err != nil && err != sql.ErrNoRows {
 		return nil, dbError("awp.db", err)
 	}
-	s.ids.Observe(t.lastID)
+	s.ids.Observe(t.lease)
 	return t, nil
 }
 
@@ -99,11 +99,8 @@ func (t *tx) commit() error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	if id := t.s.ids.Last(); id != t.lastID {
-		if err := t.exec("INSERT INTO memory (name, value) VALUES ('last_id', ?) ON CONFLICT DO UPDATE SET value = excluded.value", id); err != nil {
-			return err
-		}
-		t.lastID = id
+	if err := t.holdIDs(); err != nil {
+		return err
 	}
 	for p := range t.synced {
 		if err := p.sync(); err != nil {
@@ -117,7 +114,7 @@ func (t *tx) commit() error {
 func (t *tx) rollback() {
 	t.exec("ROLLBACK") //nolint:errcheck // SQLite may have rolled back itself
 	t.forget()
-	t.lastID = ""
+	t.lease = "" // unknown
 	t.s.files.forget()
 	t.reset()
 }
@@ -236,8 +233,26 @@ func (t *tx) log(l logRow) (seq int64, fresh bool, err error) {
 	return seq, true, nil
 }
 
-// nextID hands out an id. It is stored with the transaction, so that no later one, after
-// whatever crash or step of the clock, is smaller.
+// nextID hands out an id. No later one, after whatever crash or step of the clock, is
+// smaller: see holdIDs.
 func (t *tx) nextID() awp.MessageID { return t.s.ids.Next() }
+
+// leaseTime is how far ahead of the ids the stored one is. After a crash they go on from
+// there, ahead of the clock by at most as much, until it has caught up.
+const leaseTime = 3 * time.Second
+
+// holdIDs stores an id beyond all that were handed out. It would be the last one itself,
+// but that would be one more page to write in every transaction.
+func (t *tx) holdIDs() error {
+	if t.s.ids.Last() <= t.lease {
+		return nil
+	}
+	lease := t.s.ids.Ahead(leaseTime)
+	err := t.exec("INSERT INTO memory (name, value) VALUES ('last_id', ?) ON CONFLICT DO UPDATE SET value = excluded.value", string(lease))
+	if err == nil {
+		t.lease = lease
+	}
+	return err
+}
 
 func (t *tx) stamp() string { return wire.Stamp(t.now) }

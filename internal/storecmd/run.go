@@ -52,7 +52,7 @@ func settings(cfg Config) store.Settings {
 		Accept: set.Policy.Accept, Allow: set.Policy.Allow, Trust: set.Policy.Trust,
 		Warnings:   set.Warnings,
 		Now:        clock(cfg.Home),
-		Supervisor: func() int { return supervisor(cfg.Home) },
+		Supervisor: func() (int, time.Time) { return supervisor(cfg.Home) },
 	}
 	if set.Set.ShareWith {
 		out.ShareWith = []string{}
@@ -74,15 +74,21 @@ func clock(home string) func() time.Time {
 	}
 }
 
-// supervisor returns the pid that daemon.pid names, 0 when there is none.
-func supervisor(home string) int {
-	text, err := os.ReadFile(filepath.Join(home, "daemon.pid"))
+// supervisor returns the pid that daemon.pid names and when that was written; 0 when there
+// is none.
+func supervisor(home string) (int, time.Time) {
+	path := filepath.Join(home, "daemon.pid")
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return 0
+		return 0, time.Time{}
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return 0
+		return 0, time.Time{}
 	}
-	return pid
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0, time.Time{}
+	}
+	return pid, fi.ModTime()
 }

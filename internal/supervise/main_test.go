@@ -45,10 +45,10 @@ func play(role string, args []string) {
 		os.Exit(7)
 	case "stubborn": // takes note of SIGTERM, and stays
 		serve(args)
-		select {}
+		forever()
 	case "deaf": // to its lifeline
 		lifeline.Watch(context.Background())
-		select {}
+		forever()
 	case "leave": // behind a process that keeps our output open
 		cmd := exec.Command(os.Args[0], rolePrefix+"linger")
 		cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
@@ -58,7 +58,7 @@ func play(role string, args []string) {
 		fmt.Fprintf(os.Stderr, "left %d\n", cmd.Process.Pid)
 		os.Exit(1)
 	case "linger":
-		select {}
+		forever()
 	case "supervisor":
 		supervisor(args[0])
 	default:
@@ -160,4 +160,12 @@ func self(name, role string, sockets ...string) Program {
 		panic(err)
 	}
 	return Program{Name: name, Path: path, Args: []string{rolePrefix + role}, Sockets: sockets}
+}
+
+// forever waits for a signal that nobody sends. An empty select would not do: without cgo
+// the runtime takes it for a deadlock and ends the program.
+func forever() {
+	never := make(chan os.Signal, 1)
+	signal.Notify(never, syscall.SIGUSR2)
+	<-never
 }

@@ -3,6 +3,7 @@ package wirecmd
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -17,18 +18,36 @@ import (
 
 // board says where we listen, in the order of the settings.
 type board struct {
-	mu     sync.Mutex
-	places []place // its length is fixed
+	mu      sync.Mutex
+	places  []place       // its length is fixed
+	decided chan struct{} // closed once each place was bound or failed
 }
 
 func newBoard(listen []string) *board {
-	b := new(board)
+	b := &board{decided: make(chan struct{})}
 	for _, addr := range listen {
 		if addr != config.ListenTailcat {
 			b.places = append(b.places, place{addr: addr})
 		}
 	}
+	if len(b.places) == 0 {
+		close(b.decided)
+	}
 	return b
+}
+
+// set replaces a place.
+func (b *board) set(i int, p place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.places[i] = p
+	select {
+	case <-b.decided:
+	default:
+		if !slices.ContainsFunc(b.places, func(p place) bool { return !p.bound && p.err == "" }) {
+			close(b.decided)
+		}
+	}
 }
 
 // place is one listen address of the settings.
@@ -60,13 +79,13 @@ func (d *daemon) keepListening(ctx context.Context, i int, addr string) {
 		if err == nil {
 			wait = wire.ListenRetryMin
 			d.setPlace(i, place{addr: l.Addr().String(), bound: true, wildcard: l.Wildcard()})
-			d.log.Info("listening", "kind", l.Addr().Kind)
+			d.log.Info("listening", "n", i+1, "kind", l.Addr().Kind)
 			err = d.acceptAt(ctx, l)
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		d.log.Warn("cannot listen", "err", err)
+		d.log.Warn("cannot listen", "n", i+1, "err", err) // an address is a secret: its place in the settings must do
 		d.setPlace(i, place{addr: addr, err: err.Error()})
 		if !pause(ctx, wait) {
 			return
@@ -119,15 +138,33 @@ func passes(err error) bool {
 }
 
 func (d *daemon) setPlace(i int, p place) {
-	d.board.mu.Lock()
-	d.board.places[i] = p
-	d.board.mu.Unlock()
+	d.board.set(i, p)
 	d.mu.Lock()
 	s := d.session
 	d.mu.Unlock()
 	if s != nil {
 		s.reportListening()
 	}
+}
+
+// readyWithin bounds how long Ready waits for listeners and awp-store.
+const readyWithin = 3 * time.Second
+
+// ready serves [ipc.Ready]: once the listeners are open, or have failed, and awp-store
+// knows it, so that whoever waited for us finds the address in the status.
+func (d *daemon) ready(ctx context.Context, _ ipc.None) (ipc.ReadyResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	select {
+	case <-d.board.decided:
+		if s, err := d.current(ctx); err == nil {
+			s.reportListening()
+			// Answered in order, whatever it says: by then the report has arrived.
+			ipc.LinkPeer.Call(ctx, s.conn, ipc.LinkPeerParams{}) //nolint:errcheck // see above
+		}
+	case <-ctx.Done():
+	}
+	return ipc.ReadyResult{Program: "awp-wire", Release: awp.Release, PID: os.Getpid()}, nil
 }
 
 // reportListening tells awp-store where we listen now.

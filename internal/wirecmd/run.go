@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,9 +77,7 @@ func newDaemon(cfg Config) *daemon {
 // server answers on the control socket.
 func (d *daemon) server() *ipc.Server {
 	srv := ipc.NewServer()
-	ipc.Handle(srv, ipc.Ready, func(context.Context, ipc.None) (ipc.ReadyResult, error) {
-		return ipc.ReadyResult{Program: "awp-wire", Release: awp.Release, PID: os.Getpid()}, nil
-	})
+	ipc.Handle(srv, ipc.Ready, d.ready)
 	ipc.Handle(srv, ipc.Connect, d.connect)
 	ipc.Handle(srv, ipc.Bye, d.bye)
 	return srv

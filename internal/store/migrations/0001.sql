@@ -49,8 +49,8 @@ CREATE TABLE thread (
   seen_at     INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX thread_th ON thread (th, peer);
-CREATE INDEX thread_peer ON thread (peer, updated);
-CREATE INDEX thread_updated ON thread (updated);
+-- None on updated: every transaction would change it, and sorting is cheap.
+CREATE INDEX thread_peer ON thread (peer);
 
 -- The log. seq only grows, and is the order of everything in this home.
 CREATE TABLE line (
