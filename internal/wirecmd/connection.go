@@ -22,7 +22,6 @@ type connection struct {
 	via      string  // canonical address, fixed
 	outbound bool    // we dialed, fixed
 	expect   awp.Key // who must answer, fixed; zero: anybody
-	stranger bool    // holds one of the session's handshake slots
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -72,11 +71,8 @@ func (c *connection) run() {
 	defer c.end()
 	c.tasks.Go(c.in.run)
 	c.tasks.Go(c.out.run)
-	greeted := c.greet()
-	if c.stranger {
-		<-c.s.greets
-	}
-	if greeted {
+	if c.greet() {
+		c.s.lobby.leave(c)
 		c.s.d.log.Info("link up", "link", c.number, "outbound", c.outbound)
 	}
 	c.carry()
@@ -88,6 +84,7 @@ func (c *connection) end() {
 	c.cancel(nil)
 	c.nc.Close()
 	c.tasks.Wait()
+	c.s.lobby.leave(c)
 	c.s.budget.give(c.window.bytes)
 	if c.reason == "" {
 		c.reason = "awp-wire lost awp-store or stops"

@@ -133,19 +133,23 @@ func TestSilentStranger(t *testing.T) {
 	})
 }
 
+// Strangers who say nothing cannot keep out who does: the one that was there longest goes.
 func TestTooManyStrangers(t *testing.T) {
 	inBubble(t, config.Settings{}, func(w *world) {
-		var peers []*rawPeer
-		for range maxHandshakes {
-			peers = append(peers, w.connect(identity(2)))
+		var silent []*rawPeer
+		for range maxHandshakes + 10 {
+			silent = append(silent, w.connect(identity(2)))
+			synctest.Wait()
 		}
-		synctest.Wait()
-		w.connect(identity(2)).expectEnd()
-		peers[0].nc.Close()
-		synctest.Wait()
-		w.connect(identity(2)).expect(wire.TypeHello)
-		for _, p := range peers {
-			p.nc.Close()
+		p := w.connect(identity(3))
+		p.greet()
+		p.expect(wire.TypeResume)
+		for i, s := range silent {
+			s.expect(wire.TypeHello)
+			if i < 11 {
+				s.expectEnd()
+			}
+			s.nc.Close()
 		}
 	})
 }

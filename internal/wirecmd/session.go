@@ -23,7 +23,7 @@ type session struct {
 	ctx    context.Context // ends with conn
 	dialer *dialer
 	budget budget
-	greets chan struct{} // one slot a stranger's handshake
+	lobby  lobby
 
 	ready chan struct{} // closed once hello is set
 	hello ipc.LinkHello
@@ -39,7 +39,6 @@ type session struct {
 func newSession(d *daemon) *session {
 	s := &session{
 		d:        d,
-		greets:   make(chan struct{}, maxHandshakes),
 		ready:    make(chan struct{}),
 		links:    make(map[uint64]*connection),
 		peers:    make(map[awp.Key]*peer),
@@ -103,13 +102,12 @@ func (s *session) accept() {
 	for {
 		select {
 		case nc := <-s.d.accepted:
-			select {
-			case s.greets <- struct{}{}:
-				c := newConnection(s, nc.Conn, nc.Via)
-				c.stranger = true
-				s.spawn(c.run)
-			default:
+			c := newConnection(s, nc.Conn, nc.Via)
+			if out := s.lobby.enter(c); out != nil {
 				s.d.log.Warn("connection dropped: too many handshakes at a time", "limit", maxHandshakes)
+				out.cancel(errCrowded)
+			}
+			if !s.spawn(c.run) {
 				nc.Close()
 			}
 		case <-s.ctx.Done():
