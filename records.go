@@ -129,21 +129,31 @@ const (
 
 // Event is one record of the log: a line in or out, or something the home noted.
 type Event struct {
-	Seq      int64           `json:"seq"` // position in this home's log, increasing
-	At       time.Time       `json:"at"`
-	Dir      string          `json:"dir"`
-	Type     string          `json:"type"`
-	Peer     Key             `json:"peer"`
-	PeerName string          `json:"peer_name,omitzero"`
-	Th       ThreadID        `json:"th,omitzero"`
-	Subject  string          `json:"subject,omitzero"` // of the thread
-	ID       MessageID       `json:"id,omitzero"`
-	Acked    bool            `json:"acked,omitzero"`
-	Lapsed   bool            `json:"lapsed,omitzero"` // ours, never acknowledged within the retention: given up
-	Unread   bool            `json:"unread,omitzero"`
-	Msg      jsontext.Value  `json:"msg,omitzero"`  // the line's JSON object; absent for sys
-	Meta     jsontext.Value  `json:"meta,omitzero"` // shape depends on Type, CONTROL.md section 3
-	Blobs    map[string]Blob `json:"blobs,omitzero"`
+	Seq      int64                `json:"seq"` // position in this home's log, increasing
+	At       time.Time            `json:"at"`
+	Dir      string               `json:"dir"`
+	Type     string               `json:"type"`
+	Peer     Key                  `json:"peer"`
+	PeerName string               `json:"peer_name,omitzero"`
+	Th       ThreadID             `json:"th,omitzero"`
+	Subject  string               `json:"subject,omitzero"` // of the thread
+	ID       MessageID            `json:"id,omitzero"`
+	Acked    bool                 `json:"acked,omitzero"`
+	Lapsed   bool                 `json:"lapsed,omitzero"` // ours, never acknowledged within the retention: given up
+	Unread   bool                 `json:"unread,omitzero"`
+	Msg      jsontext.Value       `json:"msg,omitzero"`   // the line's JSON object; absent for sys
+	Meta     jsontext.Value       `json:"meta,omitzero"`  // shape depends on Type, CONTROL.md section 3
+	Blobs    map[string]EventBlob `json:"blobs,omitzero"` // by the ref in Msg
+}
+
+// EventBlob is what an Event says of a file that its message names.
+type EventBlob struct {
+	Name     string `json:"name,omitzero"`
+	Mime     string `json:"mime,omitzero"`
+	Size     int64  `json:"size"` // bytes; -1 while unknown
+	Received int64  `json:"received"`
+	Status   string `json:"status"`
+	Path     string `json:"path,omitzero"`
 }
 
 // Statuses of a Blob. Incoming: pending (data still arriving), received (all data, its
@@ -159,19 +169,18 @@ const (
 	BlobExpired  = "expired" // never acknowledged within the retention; it will not leave any more
 )
 
-// Blob is a file that travels, or travelled, beside a message. In an Event's map only
-// the fields that the message does not say are set.
+// Blob is a file that travels, or travelled, beside a message.
 type Blob struct {
-	Peer     Key       `json:"peer,omitzero"`
-	Dir      string    `json:"dir,omitzero"`
-	Ref      string    `json:"ref,omitzero"`
+	Peer     Key       `json:"peer"`
+	Dir      string    `json:"dir"`
+	Ref      string    `json:"ref"`
 	Th       ThreadID  `json:"th,omitzero"`
 	Name     string    `json:"name,omitzero"`
 	Mime     string    `json:"mime,omitzero"`
 	Size     int64     `json:"size"` // bytes; -1 while unknown
 	Received int64     `json:"received"`
-	NextN    int64     `json:"next_n,omitzero"` // the chunk expected next
+	NextN    int64     `json:"next_n"` // the chunk expected next
 	Path     string    `json:"path,omitzero"`
 	Status   string    `json:"status"`
-	Updated  time.Time `json:"updated,omitzero"`
+	Updated  time.Time `json:"updated"`
 }

@@ -29,8 +29,11 @@ type ReadyResult struct {
 }
 
 // Status describes the home: itself, its peers, its counts. Peers come connected first,
-// then the most recently seen.
+// then the most recently seen; at most MaxStatusPeers of them. Peers lists all.
 var Status = Method[None, awp.Status]{"status"}
+
+// MaxStatusPeers bounds the peers in a status, so that it fits a line.
+const MaxStatusPeers = 200
 
 // Peers lists the peers in Status's order, in batches.
 var Peers = Stream[None, []awp.Peer, None]{"peers"}
@@ -148,18 +151,23 @@ type WaitParams struct {
 	Timeout int64        `json:"timeout_ms"` // at most 24 h; 0 looks once
 }
 
-// Subscribe streams events as they are committed, from now on, until the connection
-// ends. A subscriber that does not read is held back and misses nothing: events come
-// from the log, not from a buffer.
+// Subscribe streams events as they are committed, until the connection ends. A subscriber
+// that does not read is held back and misses nothing: events come from the log, not from
+// a buffer. Nor does one miss anything whose connection ended, if it subscribes again
+// after the last event it had.
 var Subscribe = Stream[SubscribeParams, awp.Event, None]{"subscribe"}
 
-// SubscribeParams narrows Subscribe. An empty first item (sequence number 0) says that
-// it has begun.
+// SubscribeParams narrows Subscribe. The first item has no type: it says that the stream
+// has begun, and its sequence number beyond which event.
 type SubscribeParams struct {
 	Who    string       `json:"who,omitzero"`
 	Thread awp.ThreadID `json:"thread,omitzero"`
-	All    bool         `json:"all,omitzero"` // also what we sent, and every sys event
+	All    bool         `json:"all,omitzero"`   // also what we sent, and every sys event
+	After  int64        `json:"after,omitzero"` // begin beyond this event; 0: from now on, FromStart: with the first
 }
+
+// FromStart as After is before the first event.
+const FromStart = -1
 
 // Blobs lists files sent and received, newest first, in batches.
 var Blobs = Stream[BlobsParams, []awp.Blob, None]{"blobs"}

@@ -148,17 +148,41 @@ func makePrivate(dir string) error {
 }
 
 // Dial connects to the program that serves the socket called name of a home. An error
-// with code [awp.Unreachable] means that nobody serves it.
+// with code [awp.Unreachable] means that nobody serves it; [awp.Denied], that the home is
+// another user's; [awp.Busy], that too many callers wait for it already.
 func Dial(ctx context.Context, home, name string, handler Handler) (*Conn, error) {
 	path := SocketPath(home, name)
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, &awp.Error{Code: awp.Unreachable, Message: "the daemon is not running", Hint: "start it: awp up", Cause: err}
+		return nil, dialError(home, path, err)
 	}
 	if err := checkServer(nc); err != nil {
 		nc.Close()
 		return nil, err
 	}
 	return NewConn(ctx, nc, handler), nil
+}
+
+func dialError(home, path string, err error) error {
+	// A path that is too long is refused before anybody looks whether we may see it.
+	_, hidden := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(hidden, fs.ErrPermission):
+		return notOurs(home, err)
+	case errors.Is(err, syscall.EAGAIN): // Linux: the socket's queue of callers is full
+		return &awp.Error{Code: awp.Busy, Message: "the daemon is busy: too many callers wait for it", Hint: "try again", Cause: err}
+	}
+	return &awp.Error{Code: awp.Unreachable, Message: "the daemon is not running", Hint: "start it: awp up", Cause: err}
+}
+
+// notOurs says whose home it is, where that can be seen.
+func notOurs(home string, cause error) error {
+	message := "no permission to use the home " + home
+	if fi, err := os.Stat(home); err == nil {
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+			message = fmt.Sprintf("the home %s belongs to user id %d, this is %d", home, st.Uid, os.Getuid())
+		}
+	}
+	return &awp.Error{Code: awp.Denied, Message: message, Hint: "run awp as the home's owner, or choose another home: --home", Cause: cause}
 }

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/awp-suite/awp"
@@ -199,6 +202,69 @@ func TestDialNobody(t *testing.T) {
 			t.Errorf("%s: got %v, code %s, hint %q", name, err, awp.CodeOf(err), awp.HintOf(err))
 		}
 	}
+}
+
+// A home that another user locked is theirs, not one without a daemon.
+func TestDialWithoutPermission(t *testing.T) {
+	if os.Getuid() == 0 {
+		asNobody(t)
+		return
+	}
+	for name, home := range map[string]string{"in the home": shortDir(t), "too deep": deepHome(t, shortDir(t))} {
+		listen(t, home)
+		chmod(t, home, 0)
+		_, err := Dial(t.Context(), home, StoreSocket, nil)
+		chmod(t, home, 0o700)
+		if awp.CodeOf(err) != awp.Denied || !strings.Contains(err.Error(), home) || awp.HintOf(err) == "" {
+			t.Errorf("%s: got %v, code %s, hint %q", name, err, awp.CodeOf(err), awp.HintOf(err))
+		}
+	}
+}
+
+// asNobody runs the test once more, as somebody whom permissions bind.
+func asNobody(t *testing.T) {
+	exe, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Skip("as root there is always permission")
+	}
+	dir := shortDir(t)
+	chmod(t, dir, 0o755)
+	test := filepath.Join(dir, "test") // where the other user may run it
+	if err := os.WriteFile(test, exe, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(test, "-test.run=^"+t.Name()+"$")
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as another user: %v\n%s", err, out)
+	}
+}
+
+// A daemon whose queue of callers is full runs.
+func TestDialAFullQueue(t *testing.T) {
+	home := shortDir(t)
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	path := filepath.Join(home, StoreSocket)
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		c, err := Dial(t.Context(), home, StoreSocket, nil)
+		if err == nil {
+			defer c.Fail(net.ErrClosed)
+			continue
+		}
+		if awp.CodeOf(err) != awp.Busy && runtime.GOOS == "linux" {
+			t.Errorf("got %v, code %s", err, awp.CodeOf(err))
+		}
+		return
+	}
+	t.Skip("this system's queue has no end")
 }
 
 func TestPeerOfThisUser(t *testing.T) {

@@ -30,6 +30,9 @@ func (a Addr) String() string { return a.Kind + ":" + a.Rest }
 // unix:///path. HOST is a name or an IP address; port 0 is for listeners. Anything else
 // is no address, and may be a peer's name.
 func ParseAddr(s string) (Addr, error) {
+	if len(s) > MaxAddr {
+		return Addr{}, errors.New("parse address: too long")
+	}
 	kind, rest, ok := strings.Cut(s, ":")
 	if !ok {
 		kind, rest = KindTailcat, s

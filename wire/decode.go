@@ -56,6 +56,9 @@ func GuessType(line []byte) string {
 // to line.
 func Decode[T any](line []byte) (T, error) {
 	var v, zero T
+	if _, ok := any(v).(Msg); ok && tooManyParts(line) {
+		return zero, refuse(BadFrame, fmt.Sprintf("parse msg: more than %d parts", MaxParts))
+	}
 	if err := unmarshal(line, &v); err != nil {
 		if _, ok := any(v).(Hello); ok && foreignHello(line) {
 			return zero, refuse(BadVersion, "parse hello: version not spoken")
@@ -66,6 +69,43 @@ func Decode[T any](line []byte) (T, error) {
 		return zero, refuse(BadFrame, "parse "+err.Error())
 	}
 	return v, nil
+}
+
+// tooManyParts reports whether a message has more than [MaxParts] parts, without decoding
+// one. Of text that is no message it says nothing that matters.
+func tooManyParts(line []byte) bool {
+	if len(line) <= 2*MaxParts { // not that many fit
+		return false
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(line))
+	if _, err := d.ReadToken(); err != nil {
+		return false
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return false
+		}
+		if name.String() != "parts" || d.PeekKind() != '[' {
+			if d.SkipValue() != nil {
+				return false
+			}
+			continue
+		}
+		if _, err := d.ReadToken(); err != nil {
+			return false
+		}
+		for n := 0; d.PeekKind() != ']'; n++ {
+			if n == MaxParts {
+				return true
+			}
+			if d.SkipValue() != nil {
+				return false
+			}
+		}
+		return false
+	}
+	return false
 }
 
 // foreignHello reports whether line names another version than ours. What else stands in

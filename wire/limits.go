@@ -19,6 +19,17 @@ const (
 // does not fit a line.
 const MaxID = 1024
 
+// MaxParts bounds the parts of a message. Each costs its receiver far more than the two
+// bytes that the smallest takes in a line. The bound is ours.
+const MaxParts = 1024
+
+// MaxHello bounds a hello line, in bytes, and MaxAddr the spelling of an address: both are
+// kept for every stranger that ever called. The bounds are ours.
+const (
+	MaxHello = 16 << 10
+	MaxAddr  = 1024
+)
+
 // MaxDepth is how deep arrays and objects may nest in a line, the line's own object
 // counted. The protocol names no bound; this one is far above what people send and
 // far below what exhausts a reader's stack. [Encode] keeps to it too: a message may have

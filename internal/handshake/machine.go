@@ -92,6 +92,9 @@ func (m *Machine) step(now time.Time, ev Event) []Effect {
 // hello takes the first line. The order of the checks is section 7.1's: a version we do
 // not speak is named before anything else is judged, and gets no auth.
 func (m *Machine) hello(raw []byte) []Effect {
+	if len(raw) > wire.MaxHello {
+		return m.refuse(wire.TooLarge, "hello too long", "")
+	}
 	env, err := wire.ParseEnvelope(raw)
 	switch {
 	case err != nil:

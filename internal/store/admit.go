@@ -38,6 +38,7 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 		return
 	}
 	n.era = s.links.now()
+	hello.Name, hello.About, hello.Caps = wire.Clip(hello.Name, clipName), wire.Clip(hello.About, clipAbout), clipCaps(hello.Caps)
 	var out Admitted
 	s.w.submit(op{
 		size:  len(n.Hello),

@@ -64,7 +64,7 @@ func BenchmarkSendToAck(b *testing.B) {
 	th := p.sides[0].say(b, "", "first").Th
 	for b.Loop() {
 		r := p.sides[0].say(b, th, "x")
-		if ok, err := p.sides[0].store.AwaitAck(context.Background(), r.Seq, time.Minute); !ok || err != nil {
+		if ok, err := p.sides[0].store.AwaitAck(context.Background(), r, time.Minute); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
 	}

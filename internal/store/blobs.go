@@ -24,15 +24,15 @@ type blobRow struct {
 }
 
 // judgeChunk decodes a chunk. One whose data is not base64 refuses its file, not the link.
-func judgeChunk(l *link, line []byte) (func(*tx) error, error) {
+func judgeChunk(l *link, line []byte) (judgement, error) {
 	c, err := wire.DecodeChunk(line)
 	broken := ""
 	if bad, ok := errors.AsType[*wire.LineError](err); ok && bad.Code == wire.BlobRefused {
 		broken = bad.Detail
 	} else if err != nil {
-		return nil, err
+		return ignored, err
 	}
-	return func(t *tx) error { return t.takeChunk(l, c, broken) }, nil
+	return judgement{apply: func(t *tx) error { return t.takeChunk(l, c, broken) }}, nil
 }
 
 // takeChunk writes a chunk where it belongs. The file is synced before the commit.
@@ -89,7 +89,7 @@ func (t *tx) nameBlob(l *link, r *threadRow, msg awp.MessageID, seq int64, part 
 	if b.Named {
 		return nil // a second part with one ref shows the same file
 	}
-	b.name, b.mime, b.msg = part.Name, part.Mime, seq
+	b.name, b.mime, b.msg = wire.Clip(part.Name, clipFile), wire.Clip(part.Mime, clipMime), seq
 	var v blob.Verdict
 	b.In, v = b.In.Message(part.Size, t.s.set.BlobLimit)
 	return t.settle(l, r.peer, r, b, v, msg, true)

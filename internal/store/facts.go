@@ -49,11 +49,12 @@ func (s *Store) Dialled(key awp.Key, running bool, addr, failure string) {
 	}})
 }
 
-// LookUp returns the dial targets of a peer, named by its key or by an address of it.
+// LookUp returns the dial targets of a peer, named by its key or by an address at which it
+// was reached. What a peer says of its own address is no proof that it is there.
 func (s *Store) LookUp(key awp.Key, addr string) (Want, error) {
 	if key.IsZero() {
 		var raw []byte
-		err := s.ro.QueryRow("SELECT p.key FROM addr a JOIN peer p ON p.n = a.peer WHERE a.addr = ? ORDER BY a.last_ok DESC LIMIT 1", addr).Scan(&raw)
+		err := s.ro.QueryRow("SELECT p.key FROM addr a JOIN peer p ON p.n = a.peer WHERE a.addr = ? AND a.source = ? AND a.last_ok > 0 ORDER BY a.last_ok DESC LIMIT 1", addr, sourceConnect).Scan(&raw)
 		if err == sql.ErrNoRows {
 			return Want{}, &awp.Error{Code: awp.NotFound, Message: "no peer is known at this address"}
 		}

@@ -276,6 +276,14 @@ func (f *files) unstage(ref string) {
 	os.Remove(f.stagedPath(ref))
 }
 
+// lostCopy means that the copy of a file that is being sent is gone or short.
+type lostCopy struct {
+	ref   string
+	cause error
+}
+
+func (e *lostCopy) Error() string { return "the copy of a file to send is lost: " + e.cause.Error() }
+
 // chunkLine is what the outbox knows of a chunk. The line is built from it and the file,
 // the same bytes every time.
 type chunkLine struct {
@@ -296,6 +304,9 @@ func (f *files) chunkLine(c chunkLine) ([]byte, error) {
 	defer f.mu.Unlock()
 	if f.staged == nil || f.staged.ref != c.ref {
 		file, err := os.Open(f.stagedPath(c.ref))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &lostCopy{c.ref, err}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +316,9 @@ func (f *files) chunkLine(c chunkLine) ([]byte, error) {
 		f.staged = &stagedFile{c.ref, file}
 	}
 	data := f.buf[:c.bytes()]
-	if _, err := f.staged.f.ReadAt(data, c.n*wire.ChunkSize); err != nil {
+	if _, err := f.staged.f.ReadAt(data, c.n*wire.ChunkSize); err == io.EOF {
+		return nil, &lostCopy{c.ref, err}
+	} else if err != nil {
 		return nil, fmt.Errorf("read staged file: %w", err)
 	}
 	last := c.n == blob.Chunks(c.size, wire.ChunkSize)-1

@@ -20,7 +20,7 @@ func TestMessageIsStoredAndAcked(t *testing.T) {
 	p.plug()
 	a, b := p.sides[0], p.sides[1]
 	r := a.say(t, "", "hello")
-	if acked, err := a.store.AwaitAck(context.Background(), r.Seq, 5*time.Second); err != nil || !acked {
+	if acked, err := a.store.AwaitAck(context.Background(), r, 5*time.Second); err != nil || !acked {
 		t.Fatalf("no ack: %v", err)
 	}
 	if got := b.heard(t, r.Th); !slices.Equal(got, []string{"hello"}) {
@@ -120,6 +120,32 @@ func TestCutsLoseAndDoubleNothing(t *testing.T) {
 	}
 }
 
+// A copy that somebody removed must not stop what is behind it.
+func TestLostCopyStopsNothing(t *testing.T) {
+	p := newPair(t)
+	a, b := p.sides[0], p.sides[1]
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, make([]byte, 3*wire.ChunkSize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.store.Send(context.Background(), Message{Token: token(), Who: b.store.Key().String(), Parts: []Part{{Kind: wire.PartBlob, Path: path}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.say(t, r.Th, "behind it")
+	if err := os.RemoveAll(filepath.Join(a.home, "blobs", "out")); err != nil {
+		t.Fatal(err)
+	}
+	p.plug()
+	p.settled(t)
+	if got := b.heard(t, r.Th); len(got) != 2 || got[1] != "behind it" {
+		t.Errorf("b heard %q", got)
+	}
+	if blobs, err := a.store.Blobs(context.Background(), ""); err != nil || blobs[0].Status != awp.BlobExpired {
+		t.Errorf("blobs %+v, %v", blobs, err)
+	}
+}
+
 func TestFileArrivesWholeThroughCuts(t *testing.T) {
 	p := newPair(t)
 	a, b := p.sides[0], p.sides[1]
@@ -141,7 +167,7 @@ func TestFileArrivesWholeThroughCuts(t *testing.T) {
 		p.plug()
 	}
 	p.settled(t)
-	var got awp.Blob
+	var got awp.EventBlob
 	_, err = b.store.Read(context.Background(), Filter{Thread: r.Th}, 10, func(e awp.Event) error {
 		for _, blob := range e.Blobs {
 			got = blob

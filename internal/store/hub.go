@@ -1,18 +1,31 @@
 package store
 
-import "sync"
+import (
+	"slices"
+	"sync"
+
+	"github.com/awp-suite/awp"
+)
 
 // hub tells those who wait that there is something to look at. It carries no data: what
 // they find, they find in the database. A hint that comes twice costs a look.
 type hub struct {
-	mu     sync.Mutex
-	grew   chan struct{}             // closed, and replaced, when the log grew
-	onAcks map[int64][]chan struct{} // by sequence number of a line in the outbox
+	mu      sync.Mutex
+	grew    chan struct{} // closed, and replaced, when the log grew
+	onAcks  map[ackKey][]chan struct{}
+	arrived map[ackKey]bool // acks that came and whose commit is still to be
+}
+
+// ackKey names a line of ours that a peer acknowledges.
+type ackKey struct {
+	peer awp.Key
+	id   awp.MessageID
 }
 
 func (h *hub) init() {
 	h.grew = make(chan struct{})
-	h.onAcks = make(map[int64][]chan struct{})
+	h.onAcks = make(map[ackKey][]chan struct{})
+	h.arrived = make(map[ackKey]bool)
 }
 
 // next returns a channel that is closed when the log grows after this call.
@@ -31,36 +44,54 @@ func (h *hub) changed() {
 
 // onAck returns a channel that is closed when the line is acknowledged, and a function
 // that gives the channel up.
-func (h *hub) onAck(seq int64) (<-chan struct{}, func()) {
+func (h *hub) onAck(k ackKey) (<-chan struct{}, func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := make(chan struct{})
-	h.onAcks[seq] = append(h.onAcks[seq], ch)
+	if h.arrived[k] {
+		close(ch)
+		return ch, func() {}
+	}
+	h.onAcks[k] = append(h.onAcks[k], ch)
 	return ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		rest := h.onAcks[seq][:0]
-		for _, other := range h.onAcks[seq] {
-			if other != ch {
-				rest = append(rest, other)
-			}
-		}
-		if h.onAcks[seq] = rest; len(rest) == 0 {
-			delete(h.onAcks, seq)
+		h.onAcks[k] = slices.DeleteFunc(h.onAcks[k], func(other chan struct{}) bool { return other == ch })
+		if len(h.onAcks[k]) == 0 {
+			delete(h.onAcks, k)
 		}
 	}
 }
 
-func (h *hub) acked(seqs []int64) {
+// arrive tells of an ack that has come. It is as true before our own commit as after it:
+// the peer has the line on its disk.
+func (h *hub) arrive(k ackKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.onAcks) == 0 {
-		return
+	h.arrived[k] = true
+	h.wake(k)
+}
+
+// settle forgets an ack that arrived: the database tells of it from now on, or its commit
+// failed and it will come again.
+func (h *hub) settle(k ackKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.arrived, k)
+}
+
+// acked tells of lines that left the outbox.
+func (h *hub) acked(keys []ackKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, k := range keys {
+		h.wake(k)
 	}
-	for _, seq := range seqs {
-		for _, ch := range h.onAcks[seq] {
-			close(ch)
-		}
-		delete(h.onAcks, seq)
+}
+
+func (h *hub) wake(k ackKey) {
+	for _, ch := range h.onAcks[k] {
+		close(ch)
 	}
+	delete(h.onAcks, k)
 }

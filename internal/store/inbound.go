@@ -21,20 +21,29 @@ func (s *Store) In(id uint64, lines [][]byte) {
 		if l.rejected {
 			return
 		}
-		apply, err := s.judge(l, line)
+		j, err := s.judge(l, line)
 		if err != nil {
 			l.rejected = true
-			apply = func(*tx) error { return nil }
+			j = ignored
+		}
+		if j.ack != "" {
+			s.hub.arrive(ackKey{l.key, j.ack})
 		}
 		s.w.submit(op{
 			size: len(line),
+			lazy: j.ack != "",
 			apply: func(t *tx) error {
 				if l.failed {
 					return nil
 				}
-				return apply(t)
+				return j.apply(t)
 			},
-			done: func(failure error) { s.judged(l, line, errors.Join(err, failure)) },
+			done: func(failure error) {
+				if j.ack != "" {
+					s.hub.settle(ackKey{l.key, j.ack})
+				}
+				s.judged(l, line, errors.Join(err, failure))
+			},
 		})
 	}
 }
@@ -75,14 +84,22 @@ func (s *Store) errLine(e wire.Err) []byte {
 	return line
 }
 
-// judge decodes a line and returns what to do with it. Types that we do not know, or that
-// awp-wire answers itself, are taken and ignored (PROTOCOL.md section 3).
-func (s *Store) judge(l *link, line []byte) (func(*tx) error, error) {
+// judgement is what to do with a line.
+type judgement struct {
+	apply func(*tx) error
+	ack   awp.MessageID // the line of ours that it acknowledges, if it is an ack
+}
+
+var ignored = judgement{apply: func(*tx) error { return nil }}
+
+// judge decodes a line. Types that we do not know, or that awp-wire answers itself, are
+// taken and ignored (PROTOCOL.md section 3).
+func (s *Store) judge(l *link, line []byte) (judgement, error) {
 	typ := wire.GuessType(line)
 	if !known[typ] {
 		env, err := wire.ParseEnvelope(line)
 		if err != nil {
-			return nil, err
+			return ignored, err
 		}
 		typ = env.T
 	}
@@ -92,24 +109,22 @@ func (s *Store) judge(l *link, line []byte) (func(*tx) error, error) {
 	case wire.TypeState:
 		return decoded(line, func(t *tx, m wire.State) error { return t.takeState(l, m, line) })
 	case wire.TypeAck:
-		return decoded(line, func(t *tx, m wire.Ack) error { return t.takeAck(l, m) })
+		m, err := wire.Decode[wire.Ack](line)
+		return judgement{apply: func(t *tx) error { return t.takeAck(l, m) }, ack: m.Re}, err
 	case wire.TypeErr:
 		return decoded(line, func(t *tx, m wire.Err) error { return t.takeErr(l, m, line) })
 	case wire.TypeChunk:
 		return judgeChunk(l, line)
 	}
-	return func(*tx) error { return nil }, nil
+	return ignored, nil
 }
 
 // known are the types that judge decodes, which finds out whether the type is right.
 var known = map[string]bool{wire.TypeMsg: true, wire.TypeState: true, wire.TypeAck: true, wire.TypeErr: true, wire.TypeChunk: true}
 
-func decoded[T any](line []byte, take func(*tx, T) error) (func(*tx) error, error) {
+func decoded[T any](line []byte, take func(*tx, T) error) (judgement, error) {
 	m, err := wire.Decode[T](line)
-	if err != nil {
-		return nil, err
-	}
-	return func(t *tx) error { return take(t, m) }, nil
+	return judgement{apply: func(t *tx) error { return take(t, m) }}, err
 }
 
 // takeMsg stores a message, with its thread, its mark as unread and what it says of
@@ -186,7 +201,7 @@ func (t *tx) takeErr(l *link, m wire.Err, line []byte) error {
 		Detail string        `json:"detail"`
 		Re     awp.MessageID `json:"re,omitzero"`
 		Ref    string        `json:"ref,omitzero"`
-	}{m.Code, m.Detail, m.Re, m.Ref})
+	}{wire.Code(wire.Clip(string(m.Code), clipState)), wire.Clip(m.Detail, clipDetail), m.Re, m.Ref})
 	if err != nil {
 		return err
 	}

@@ -48,27 +48,26 @@ func (s *Store) hello() (Hello, error) {
 	}, nil
 }
 
+// wantBatch bounds how many peers one change of WantAll looks at: what it asks of the wire
+// must have time to leave before the next.
+const wantBatch = 200
+
 // WantAll asks the wire for links to every peer with unfinished business, and takes back
 // what was asked of the others. It does not wait.
-func (s *Store) WantAll() {
+func (s *Store) WantAll() { s.wantFrom(0) }
+
+func (s *Store) wantFrom(n int64) {
+	var last int64
 	s.w.submit(op{apply: func(t *tx) error {
-		keys, err := t.allPeers()
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			p, err := t.peer(key)
-			if err != nil {
-				return err
-			}
-			if err := t.want(p); err != nil {
-				return err
-			}
-		}
-		return nil
+		var err error
+		last, err = t.wantSome(n)
+		return err
 	}, done: func(err error) {
-		if err != nil {
+		if err != nil && err != errClosed {
 			s.log.Error("wanted links not determined", "err", err)
+		}
+		if err == nil && last != 0 {
+			s.wantFrom(last)
 		}
 	}})
 }
@@ -195,7 +194,7 @@ func (t *tx) bye(key awp.Key, reason string, fromPeer bool) error {
 		return err
 	}
 	if fromPeer {
-		if err := t.note(p, noteBye, true, map[string]any{"reason": reason, "from": "peer"}); err != nil {
+		if err := t.note(p, noteBye, true, map[string]any{"reason": wire.Clip(reason, clipDetail), "from": "peer"}); err != nil {
 			return err
 		}
 	}

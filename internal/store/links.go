@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -286,6 +287,9 @@ func (s *Store) pumpSome(l *link) bool {
 	g.mu.Unlock()
 
 	rows, more, err := s.outboxAfter(q)
+	if lost, ok := errors.AsType[*lostCopy](err); ok {
+		return s.giveUpFile(l, lost)
+	}
 	if err != nil {
 		s.log.Error("outbox unreadable, closing the link", "err", err)
 		g.control(l, nil, true)

@@ -76,6 +76,9 @@ func collect[T any](ctx context.Context, ro *reads, scan func(scanner) (T, error
 
 // Peers returns the known peers: connected ones first, then the most recently seen.
 func (s *Store) Peers(ctx context.Context) ([]awp.Peer, error) {
+	if err := s.w.settle(ctx); err != nil {
+		return nil, err
+	}
 	return s.peers(ctx, "1")
 }
 
@@ -206,6 +209,9 @@ func (s *Store) Status(ctx context.Context) (awp.Status, error) {
 
 // Blobs returns the files sent and received, newest first.
 func (s *Store) Blobs(ctx context.Context, who string) ([]awp.Blob, error) {
+	if err := s.w.settle(ctx); err != nil {
+		return nil, err
+	}
 	sc, err := s.scope(Filter{Who: who})
 	if err != nil {
 		return nil, err

@@ -116,6 +116,27 @@ func (t *tx) expireFiles(before int64) error {
 	return t.exec("DELETE FROM chunk WHERE at < ?", before)
 }
 
+// giveUpFile gives up a file whose copy is lost: the outbox must not stop at it for ever.
+// Its message goes without it. It reports whether the outbox can go on.
+func (s *Store) giveUpFile(l *link, lost *lostCopy) bool {
+	s.log.Error("file not sent", "err", lost.cause)
+	err := s.w.do(context.Background(), func(t *tx) error {
+		p, err := t.ensurePeer(l.key)
+		if err != nil {
+			return err
+		}
+		n, err := t.changed("DELETE FROM chunk WHERE blob = (SELECT n FROM blob WHERE peer = ? AND dir = 1 AND ref = ?)", p.n, lost.ref)
+		if err != nil {
+			return err
+		}
+		if err := t.unstage("UPDATE blob SET status = ?, updated = ? WHERE peer = ? AND dir = 1 AND ref = ? RETURNING ref", awp.BlobExpired, ms(t.now), p.n, lost.ref); err != nil {
+			return err
+		}
+		return t.note(p, noteExpired, true, map[string]any{"lines": n})
+	})
+	return err == nil
+}
+
 // sweepStaged removes copies of files whose message was never queued: the store ended
 // between the copy and the commit.
 func (s *Store) sweepStaged(ctx context.Context) {

@@ -60,7 +60,7 @@ func (t *tx) retire(p *peerRow, id awp.MessageID) error {
 	if err != nil {
 		return err
 	}
-	t.acked = append(t.acked, seq)
+	t.acked = append(t.acked, ackKey{p.key, id})
 	n, err := t.changed("DELETE FROM chunk WHERE thread = ? AND seq < ?", thread, seq)
 	if err != nil || n == 0 {
 		return err
@@ -100,18 +100,18 @@ func (t *tx) resume(p *peerRow, seen map[awp.ThreadID]awp.MessageID) error {
 	if err != nil {
 		return err
 	}
-	for _, seq := range gone {
-		if err := t.exec("DELETE FROM outbox WHERE peer = ? AND seq = ?", p.n, seq); err != nil {
+	for _, line := range gone {
+		if err := t.exec("DELETE FROM outbox WHERE peer = ? AND seq = ?", p.n, line.seq); err != nil {
 			return err
 		}
+		t.acked = append(t.acked, ackKey{p.key, line.id})
 	}
-	t.acked = append(t.acked, gone...)
 	gone, err = t.seenLines(p, seen, "SELECT c.seq, t.th, c.id FROM chunk c JOIN thread t ON t.n = c.thread WHERE c.peer = ?")
 	if err != nil {
 		return err
 	}
-	for _, seq := range gone {
-		if err := t.exec("DELETE FROM chunk WHERE peer = ? AND seq = ?", p.n, seq); err != nil {
+	for _, line := range gone {
+		if err := t.exec("DELETE FROM chunk WHERE peer = ? AND seq = ?", p.n, line.seq); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,13 @@ func (t *tx) resume(p *peerRow, seen map[awp.ThreadID]awp.MessageID) error {
 	return t.settleSent(p)
 }
 
-func (t *tx) seenLines(p *peerRow, seen map[awp.ThreadID]awp.MessageID, query string) (seqs []int64, err error) {
+// seenLine is a line of the outbox that its peer has.
+type seenLine struct {
+	seq int64
+	id  awp.MessageID
+}
+
+func (t *tx) seenLines(p *peerRow, seen map[awp.ThreadID]awp.MessageID, query string) (lines []seenLine, err error) {
 	if len(seen) == 0 {
 		return nil, nil
 	}
@@ -131,17 +137,16 @@ func (t *tx) seenLines(p *peerRow, seen map[awp.ThreadID]awp.MessageID, query st
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var seq int64
+		var l seenLine
 		var th awp.ThreadID
-		var id awp.MessageID
-		if err := rows.Scan(&seq, &th, &id); err != nil {
+		if err := rows.Scan(&l.seq, &th, &l.id); err != nil {
 			return nil, err
 		}
-		if last, ok := seen[th]; ok && wire.IsULID(last) && id <= last {
-			seqs = append(seqs, seq)
+		if last, ok := seen[th]; ok && wire.IsULID(last) && l.id <= last {
+			lines = append(lines, l)
 		}
 	}
-	return seqs, rows.Err()
+	return lines, rows.Err()
 }
 
 // outboxQuery asks for the next lines for a link.
@@ -177,7 +182,11 @@ func (s *Store) outboxAfter(q outboxQuery) (out []queued, more bool, err error) 
 			if used+c.least() > q.bytes && len(out) > 0 {
 				return out, true, nil // to build it only to drop it is most of the work
 			}
-			if line.body, err = s.files.chunkLine(c); err != nil {
+			line.body, err = s.files.chunkLine(c)
+			if err != nil && len(out) > 0 {
+				return out, true, nil // it comes up again, first in line
+			}
+			if err != nil {
 				return nil, false, err
 			}
 		}

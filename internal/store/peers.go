@@ -85,19 +85,3 @@ func (t *tx) tried(p *peerRow, addr, failure string) error {
 	}
 	return t.exec("UPDATE addr SET last_err = ? WHERE peer = ? AND addr = ?", failure, p.n, addr)
 }
-
-func (t *tx) allPeers() (keys []awp.Key, err error) {
-	rows, err := t.rows("SELECT key FROM peer")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var raw []byte
-		if err := rows.Scan(&raw); err != nil {
-			return nil, err
-		}
-		keys = append(keys, awp.Key(raw))
-	}
-	return keys, rows.Err()
-}

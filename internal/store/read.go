@@ -67,6 +67,9 @@ type Result struct {
 
 // Read hands the latest last events that fit to fn, oldest first.
 func (s *Store) Read(ctx context.Context, f Filter, last int, fn func(awp.Event) error) (Result, error) {
+	if err := s.w.settle(ctx); err != nil {
+		return Result{}, err
+	}
 	sc, err := s.scope(f)
 	if err != nil {
 		return Result{}, err
@@ -213,10 +216,11 @@ func (s *Store) waitOver(sc scope, states []string) (over, matched bool, err err
 	return over, false, err
 }
 
-// Follow hands events to fn as they are committed, from now on, until ctx ends or fn
-// fails: those of the inbox, or, with all, every one. It calls fn once with an empty
-// event when it has begun. A slow fn delays only itself.
-func (s *Store) Follow(ctx context.Context, f Filter, all bool, fn func(awp.Event) error) error {
+// Follow hands events to fn as they are committed, until ctx ends or fn fails: those of
+// the inbox, or, with all, every one. It begins beyond the event numbered after; 0 means
+// the log's end, a negative number its start. It calls fn once when it has begun, with an
+// event of which only the number it begins beyond is set. A slow fn delays only itself.
+func (s *Store) Follow(ctx context.Context, f Filter, all bool, after int64, fn func(awp.Event) error) error {
 	sc, err := s.scope(f)
 	if err != nil {
 		return err
@@ -225,7 +229,10 @@ func (s *Store) Follow(ctx context.Context, f Filter, all bool, fn func(awp.Even
 	if err != nil {
 		return err
 	}
-	if err := fn(awp.Event{}); err != nil {
+	if after != 0 {
+		cursor = min(max(0, after), cursor) // a number beyond the end is of another log
+	}
+	if err := fn(awp.Event{Seq: cursor}); err != nil {
 		return err
 	}
 	cond, args := sc.where("l")

@@ -111,8 +111,8 @@ func TestFollow(t *testing.T) {
 		begun, got := make(chan bool, 1), make(chan []string, 1)
 		go func() {
 			var list []string
-			err := h.store.Follow(context.Background(), Filter{}, all, func(e awp.Event) error {
-				if e.Seq == 0 {
+			err := h.store.Follow(context.Background(), Filter{}, all, 0, func(e awp.Event) error {
+				if e.Type == "" {
 					begun <- true
 					return nil
 				}
@@ -137,6 +137,61 @@ func TestFollow(t *testing.T) {
 			want = []string{"one", "ours", "last"}
 		}
 		equal(t, <-got, want)
+	}
+}
+
+// Who follows on from the last event it had gets each of them once, whether it comes back
+// to the same store or to the next one.
+func TestFollowOn(t *testing.T) {
+	h := newHost(t, Settings{})
+	p := h.stranger("ann")
+	// next returns the number that following after an event begins beyond, and the first
+	// of what comes then.
+	next := func(after int64) (begun int64, e awp.Event) {
+		t.Helper()
+		stop := errors.New("stop")
+		err := h.store.Follow(context.Background(), Filter{}, false, after, func(got awp.Event) error {
+			if got.Type == "" {
+				begun = got.Seq
+				return nil
+			}
+			e = got
+			return stop
+		})
+		if !errors.Is(err, stop) {
+			t.Fatal(err)
+		}
+		return begun, e
+	}
+	p.send(p.text("t1", "one"))
+	p.send(p.text("t1", "two"))
+	_, one := next(-1)
+	begun, two := next(one.Seq)
+	if describe(one) != "one" || describe(two) != "two" || begun != one.Seq {
+		t.Errorf("from the start %q, then %q beyond %d, want beyond %d", describe(one), describe(two), begun, one.Seq)
+	}
+	// A number that this log never gave out, as after a backup was put back: from now on.
+	got := make(chan awp.Event)
+	begins := make(chan int64, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go h.store.Follow(ctx, Filter{}, false, 1<<40, func(e awp.Event) error { //nolint:errcheck // it ends with the test
+		if e.Type == "" {
+			begins <- e.Seq
+			return nil
+		}
+		select {
+		case got <- e:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	if begun := <-begins; begun != two.Seq {
+		t.Errorf("begins beyond %d, want the end, %d", begun, two.Seq)
+	}
+	p.send(p.text("t1", "three"))
+	if e := <-got; describe(e) != "three" {
+		t.Errorf("got %q, want three", describe(e))
 	}
 }
 
@@ -197,6 +252,15 @@ func TestNamingPeers(t *testing.T) {
 	}
 	if _, err := h.store.SetAlias(context.Background(), other.id.Key.String(), "bob"); awp.CodeOf(err) != awp.Ambiguous {
 		t.Errorf("an alias twice: %v", err)
+	}
+	// Nobody is found under another's key by calling himself so.
+	h.stranger(body[:10])
+	h.stranger(body[:6])
+	if key, code := find(body[:10]); key != ann.id.Key {
+		t.Errorf("a short key that is also a name: %s", code)
+	}
+	if _, code := find(body[:6]); code != awp.Ambiguous {
+		t.Errorf("a prefix that is also a name: %q", code)
 	}
 	// The same thread id with two peers is two threads.
 	ann.send(ann.text("t1", "a"))

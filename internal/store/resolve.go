@@ -10,9 +10,13 @@ import (
 // minPrefix is the shortest key prefix that names a peer.
 const minPrefix = 4
 
+// shortKey is how much of a key the suite shows: whoever types that much means the key.
+const shortKey = 10
+
 // Find returns the key of the peer that a person means by who: a full key, known or not;
 // an alias; a name; or a prefix of a known key's base64url body. An alias, which its
-// owner chose, goes before names, which strangers choose.
+// owner chose, goes before names, which strangers choose, and so does a key as the suite
+// shows it: nobody gets another's messages by calling himself like the other's key.
 func (s *Store) Find(who string) (awp.Key, error) {
 	if strings.HasPrefix(who, awp.KeyPrefix) {
 		key, err := awp.ParseKey(who)
@@ -28,7 +32,7 @@ func (s *Store) Find(who string) (awp.Key, error) {
 		return awp.Key{}, err
 	}
 	defer rows.Close()
-	var aliases, names, prefixes []awp.Key
+	var aliases, shortKeys, others []awp.Key
 	var known []string
 	body := strings.TrimPrefix(who, awp.KeyPrefix)
 	for rows.Next() {
@@ -41,19 +45,20 @@ func (s *Store) Find(who string) (awp.Key, error) {
 		if len(known) < 8 {
 			known = append(known, awp.Label(alias, name, key))
 		}
+		isPrefix := len(body) >= minPrefix && strings.HasPrefix(key.String()[len(awp.KeyPrefix):], body)
 		switch {
 		case alias == who && who != "":
 			aliases = append(aliases, key)
-		case name == who && who != "":
-			names = append(names, key)
-		case len(body) >= minPrefix && strings.HasPrefix(key.String()[len(awp.KeyPrefix):], body):
-			prefixes = append(prefixes, key)
+		case isPrefix && len(body) >= shortKey:
+			shortKeys = append(shortKeys, key)
+		case isPrefix, name == who && who != "":
+			others = append(others, key)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return awp.Key{}, err
 	}
-	for _, found := range [][]awp.Key{aliases, names, prefixes} {
+	for _, found := range [][]awp.Key{aliases, shortKeys, others} {
 		switch len(found) {
 		case 0:
 		case 1:

@@ -344,18 +344,18 @@ func (s *Store) acked(seq int64) (acked bool, err error) {
 
 // AwaitAck waits until a queued line is acknowledged, or for at most limit, and reports
 // whether it is.
-func (s *Store) AwaitAck(ctx context.Context, seq int64, limit time.Duration) (bool, error) {
+func (s *Store) AwaitAck(ctx context.Context, r Receipt, limit time.Duration) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	done, giveUp := s.hub.onAck(seq)
+	done, giveUp := s.hub.onAck(ackKey{r.Peer, r.ID})
 	defer giveUp()
-	if acked, err := s.acked(seq); acked || err != nil { // it came before we asked
+	if acked, err := s.acked(r.Seq); acked || err != nil { // it came before we asked
 		return acked, err
 	}
 	select {
 	case <-done:
 		return true, nil
 	case <-ctx.Done():
-		return s.acked(seq)
+		return s.acked(r.Seq)
 	}
 }

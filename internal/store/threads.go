@@ -82,7 +82,7 @@ func (t *tx) active(r *threadRow, subject string) {
 	r.shown = true
 	r.updated = ms(t.now)
 	if r.subject == "" {
-		r.subject = subject
+		r.subject = wire.Clip(subject, clipSubject)
 	}
 	t.touch(r)
 }
@@ -104,7 +104,7 @@ func (t *tx) setMine(r *threadRow, state, note string) {
 }
 
 func (t *tx) setTheirs(r *threadRow, state, note string) {
-	side := thread.Side{State: r.theirState, Note: r.theirNote, Since: fromMS(r.theirSince)}.Step(state, note, t.now)
+	side := thread.Side{State: r.theirState, Note: r.theirNote, Since: fromMS(r.theirSince)}.Step(wire.Clip(state, clipState), wire.Clip(note, clipNote), t.now)
 	r.theirState, r.theirNote, r.theirSince = side.State, side.Note, ms(side.Since)
 	t.touch(r)
 }

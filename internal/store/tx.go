@@ -34,7 +34,7 @@ type tx struct {
 	after  []func()
 	acks   map[*link][][]byte
 	queued map[awp.Key][]queued // put into the outbox
-	acked  []int64              // left it, acknowledged
+	acked  []ackKey             // left it, acknowledged
 	synced map[*partial]bool    // files written to, to sync before the commit
 }
 

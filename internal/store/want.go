@@ -2,10 +2,13 @@ package store
 
 import (
 	"database/sql"
+	"errors"
+
+	"github.com/awp-suite/awp"
 )
 
 // targetsQuery lists a peer's addresses, the most promising first (PROTOCOL.md section 9).
-const targetsQuery = "SELECT addr, source FROM addr WHERE peer = ? ORDER BY last_ok DESC, source, added DESC LIMIT 16"
+const targetsQuery = "SELECT addr, source FROM addr WHERE peer = ? ORDER BY last_ok DESC, source, added DESC LIMIT 8"
 
 // wanted says whether there is unfinished business with a peer: it is not parked and the
 // outbox holds something for it, or a thread with it is open and was active within the
@@ -31,6 +34,51 @@ func (t *tx) want(p *peerRow) error {
 		return nil
 	}
 	return t.wantLink(p, false)
+}
+
+// wantSome looks at the next peers behind the row numbered n, and returns the number of
+// the last, 0 at the end.
+func (t *tx) wantSome(n int64) (last int64, err error) {
+	peers, err := t.peersAfter(n, wantBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range peers {
+		if err := t.want(p); err != nil {
+			return 0, err
+		}
+		last = p.n
+	}
+	if len(peers) < wantBatch {
+		last = 0
+	}
+	return last, nil
+}
+
+func (t *tx) peersAfter(n int64, limit int) (peers []*peerRow, err error) {
+	rows, err := t.rows("SELECT key FROM peer WHERE n > ? ORDER BY n LIMIT ?", n, limit)
+	if err != nil {
+		return nil, err
+	}
+	var keys []awp.Key
+	for rows.Next() {
+		var raw []byte
+		if err := rows.Scan(&raw); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		keys = append(keys, awp.Key(raw))
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		p, err := t.peer(key)
+		if err != nil {
+			return nil, err
+		}
+		peers = append(peers, p)
+	}
+	return peers, nil
 }
 
 // wantNew has awp-wire told that there is new work for a peer it is not connected to.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/failpoint"
@@ -17,19 +18,28 @@ const (
 	batchBytes = 1 << 20
 )
 
+// An ack of a peer changes nothing that anybody waits for: who waits for it hears of it
+// when it comes (hub.go). So acks join the commit that comes next, and get one of their
+// own only when so many wait, or none came for so long.
+const (
+	lazyOps  = 32
+	lazyTime = 20 * time.Millisecond
+)
+
 // op is one change. apply may run twice: when another change of its batch fails, the
 // batch is rolled back and each is done alone. It must therefore touch nothing but the
 // transaction; what is to happen once it is durable goes to tx.after. done, which may be
 // nil, runs on the committer when the change is durable or has failed; it must not wait.
 type op struct {
-	size  int // bytes it brings, for the batch's bound
+	size  int  // bytes it brings, for the batch's bound
+	lazy  bool // it can wait for others, see lazyTime
 	apply func(*tx) error
 	done  func(error)
 }
 
 // writer is the only writer of the database: one goroutine that takes every change that
 // waits, makes them one transaction and syncs once for all. While the disk syncs, the
-// next batch gathers; no timer is involved. Nothing that speaks of a change, above all
+// next batch gathers; only acks that come alone linger. Nothing that speaks of a change, above all
 // no ack, exists before its commit.
 type writer struct {
 	s    *Store
@@ -40,12 +50,16 @@ type writer struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []op
+	due    bool // the queue holds something that does not wait for others
+	busy   bool // a batch is being committed
+	linger *time.Timer
 	closed bool
 }
 
 func newWriter(s *Store, db *sql.DB) (*writer, error) {
 	w := &writer{s: s, db: db}
 	w.wake.L = &w.mu
+	w.linger = time.AfterFunc(lazyTime, w.flush)
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -72,8 +86,36 @@ func (w *writer) submit(o op) {
 		return
 	}
 	w.queue = append(w.queue, o)
+	if o.lazy && !w.due && len(w.queue) < lazyOps {
+		if len(w.queue) == 1 {
+			w.linger.Reset(lazyTime)
+		}
+		w.mu.Unlock()
+		return
+	}
+	w.due = true
 	w.mu.Unlock()
 	w.wake.Signal()
+}
+
+// flush has what waits committed.
+func (w *writer) flush() {
+	w.mu.Lock()
+	w.due = len(w.queue) > 0
+	w.mu.Unlock()
+	w.wake.Signal()
+}
+
+// settle waits until the acks that came before the call count. It costs nothing when none
+// wait.
+func (w *writer) settle(ctx context.Context) error {
+	w.mu.Lock()
+	idle := len(w.queue) == 0 && !w.busy
+	w.mu.Unlock()
+	if idle {
+		return nil
+	}
+	return w.do(ctx, func(*tx) error { return nil })
 }
 
 // do makes a change and waits until it is durable. When ctx ends first the change may
@@ -92,6 +134,7 @@ func (w *writer) do(ctx context.Context, apply func(*tx) error) error {
 func (w *writer) close() {
 	w.mu.Lock()
 	w.closed = true
+	w.linger.Stop()
 	w.mu.Unlock()
 	w.wake.Broadcast()
 }
@@ -127,12 +170,14 @@ func (w *writer) run() {
 func (w *writer) take() []op {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.queue) == 0 {
-		if w.closed {
-			return nil
-		}
+	w.busy = false
+	for !w.due && !w.closed {
 		w.wake.Wait()
 	}
+	if len(w.queue) == 0 {
+		return nil // closed
+	}
+	w.busy = true
 	n, bytes := 0, 0
 	for n < len(w.queue) && n < batchOps && (n == 0 || bytes+w.queue[n].size <= batchBytes) {
 		bytes += w.queue[n].size
@@ -143,6 +188,7 @@ func (w *writer) take() []op {
 	rest := copy(w.queue, w.queue[n:])
 	clear(w.queue[rest:])
 	w.queue = w.queue[:rest]
+	w.due = rest > 0
 	return batch
 }
 

@@ -2,6 +2,7 @@ package storecmd
 
 import (
 	"context"
+	"encoding/json/jsontext"
 	"time"
 
 	"github.com/awp-suite/awp"
@@ -26,6 +27,7 @@ func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
 	ipc.Handle(srv, ipc.Status, func(ctx context.Context, _ ipc.None) (awp.Status, error) {
 		st, err := s.Status(ctx)
 		st.Presence = cfg.Settings.Presence
+		st.Peers = st.Peers[:min(len(st.Peers), ipc.MaxStatusPeers)]
 		return st, err
 	})
 	ipc.HandleStream(srv, ipc.Peers, func(ctx context.Context, _ ipc.None, send func([]awp.Peer) error) (ipc.None, error) {
@@ -67,6 +69,7 @@ func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
 	})
 	ipc.HandleStream(srv, ipc.Read, func(ctx context.Context, p ipc.ReadParams, send func(awp.Event) error) (ipc.ReadResult, error) {
 		f := store.Filter{Who: p.Who, Thread: p.Thread}
+		send = shown(send)
 		if p.Unread {
 			return result(s.ReadUnread(ctx, f, limit(p.Last, maxRead, maxRead), send))
 		}
@@ -79,20 +82,38 @@ func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
 		return ipc.None{}, s.Mark(ctx, p.Seqs)
 	})
 	ipc.HandleStream(srv, ipc.Wait, func(ctx context.Context, p ipc.WaitParams, send func(awp.Event) error) (ipc.ReadResult, error) {
-		return result(s.Wait(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.States, time.Duration(p.Timeout)*time.Millisecond, send))
+		return result(s.Wait(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.States, time.Duration(p.Timeout)*time.Millisecond, shown(send)))
 	})
 	ipc.HandleStream(srv, ipc.Subscribe, func(ctx context.Context, p ipc.SubscribeParams, send func(awp.Event) error) (ipc.None, error) {
-		return ipc.None{}, s.Follow(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.All, send)
+		return ipc.None{}, s.Follow(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.All, p.After, shown(send))
 	})
 }
 
+// inBatches sends a list in lines that fit.
 func inBatches[T any](list []T, err error, send func([]T) error) (ipc.None, error) {
-	for err == nil && len(list) > 0 {
-		n := min(batch, len(list))
+	for n := batch; err == nil && len(list) > 0; {
+		n = min(n, len(list))
 		err = send(list[:n])
+		if awp.CodeOf(err) == awp.TooLarge && n > 1 {
+			n, err = n/2, nil
+			continue
+		}
 		list = list[n:]
 	}
 	return ipc.None{}, err
+}
+
+// shown sends an event, or, where that does not fit a line, what is left of it without its
+// contents: one event that cannot be shown must not hide those behind it.
+func shown(send func(awp.Event) error) func(awp.Event) error {
+	return func(e awp.Event) error {
+		err := send(e)
+		if awp.CodeOf(err) == awp.TooLarge {
+			e.Msg, e.Blobs, e.Meta = nil, nil, jsontext.Value(`{"too_large":true}`)
+			err = send(e)
+		}
+		return err
+	}
 }
 
 func limit(asked, usual, most int) int {
@@ -132,7 +153,7 @@ func sent(ctx context.Context, s *store.Store, r store.Receipt, waitAck *int64) 
 	if r.Acked || wait <= 0 {
 		return out, nil
 	}
-	acked, err := s.AwaitAck(ctx, r.Seq, wait)
+	acked, err := s.AwaitAck(ctx, r, wait)
 	out.Acked = acked
 	out.WaitedOut = !acked && waitAck != nil
 	return out, err

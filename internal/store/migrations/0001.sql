@@ -99,7 +99,6 @@ CREATE TABLE unread (
   notice INTEGER NOT NULL
 );
 CREATE INDEX unread_thread ON unread (thread, seq);
-CREATE INDEX unread_peer ON unread (peer, seq);
 
 CREATE TABLE blob (
   n       INTEGER PRIMARY KEY,
@@ -127,4 +126,3 @@ CREATE TABLE token (
   at     INTEGER NOT NULL,
   result TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX token_at ON token (at);
