@@ -50,7 +50,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 20s)
 	done
 
 bench: build ## print speed as ratios against floors measured in the same run
-	$(GO) run ./bench
+	$(GO) run ./bench --bin bin
 
 golden: ## rewrite generated files: golden conversations, doc/ipc.md
 	$(GO) generate ./ipc

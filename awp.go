@@ -28,6 +28,8 @@ const KeyPrefix = "ed25519:"
 // are the same identity. The zero Key is nobody's.
 type Key [32]byte
 
+var keySpelling = base64.RawURLEncoding.Strict()
+
 // ParseKey reads a key as people and peers spell it: the prefix "ed25519:" and 32
 // bytes in base64, in either alphabet, padded or not (PROTOCOL.md section 5).
 func ParseKey(s string) (Key, error) {
@@ -35,6 +37,12 @@ func ParseKey(s string) (Key, error) {
 	body, ok := strings.CutPrefix(s, KeyPrefix)
 	if !ok {
 		return k, fmt.Errorf("parse key: no %q in front", KeyPrefix)
+	}
+	if len(body) == base64.RawURLEncoding.EncodedLen(len(k)) { // as we spell it, most likely
+		if n, err := keySpelling.Decode(k[:], []byte(body)); err == nil && n == len(k) {
+			return k, nil
+		}
+		k = Key{}
 	}
 	raw, err := DecodeBase64(body)
 	if err != nil {
@@ -93,7 +101,7 @@ var toURLAlphabet = strings.NewReplacer("+", "-", "/", "_")
 // asks for keys, nonces and signatures.
 func DecodeBase64(s string) ([]byte, error) {
 	s = toURLAlphabet.Replace(strings.TrimRight(s, "="))
-	return base64.RawURLEncoding.Strict().DecodeString(s)
+	return keySpelling.DecodeString(s)
 }
 
 // Label returns what people see for a peer: its alias, else its name, else its short key.

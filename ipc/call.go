@@ -10,9 +10,6 @@ import (
 	"github.com/awp-suite/awp"
 )
 
-// itemMethod names the notifications of a stream.
-const itemMethod = "item"
-
 // Method is a call with one answer. P and R are what its parameters and its result look
 // like in JSON.
 type Method[P, R any] struct{ Name string }
@@ -22,11 +19,6 @@ type Stream[P, E, R any] struct{ Name string }
 
 // Note is a notification: it has no answer.
 type Note[P any] struct{ Name string }
-
-type item struct {
-	ID   uint64         `json:"id"`
-	Item jsontext.Value `json:"item"`
-}
 
 // Call sends a request, with raw lines beside it, and waits for its answer. It gives up
 // with ctx; the other side is not told and may still act.
@@ -144,23 +136,4 @@ func lost(cause error) error {
 		return cause
 	}
 	return &lostError{cause}
-}
-
-func (c *Conn) deliverItem(m message) error {
-	var it item
-	if err := json.Unmarshal(m.Params, &it); err != nil {
-		return fmt.Errorf("decode item: %w", err)
-	}
-	c.mu.Lock()
-	waiting := c.calls[it.ID]
-	c.mu.Unlock()
-	if waiting == nil { // its caller gave up
-		return nil
-	}
-	waiting.mu.Lock()
-	defer waiting.mu.Unlock()
-	if waiting.item != nil {
-		waiting.item(it.Item)
-	}
-	return nil
 }

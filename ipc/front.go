@@ -45,6 +45,7 @@ var Threads = Stream[ThreadsParams, []awp.Thread, None]{"threads"}
 type ThreadsParams struct {
 	Who  string `json:"who,omitzero"`  // only this peer's
 	Open bool   `json:"open,omitzero"` // only those neither side called done, failed or closed
+	Last int    `json:"last,omitzero"` // at most so many; 0: all
 }
 
 // Resolve finds the peer a person means. A full key needs not be known. Errors:

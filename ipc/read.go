@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"context"
+	"encoding/json/v2"
 	"fmt"
 	"io"
 
@@ -28,6 +29,13 @@ func (c *Conn) read() error {
 		if err != nil {
 			return err
 		}
+		if it, ok := cutItem(line); ok && !first {
+			if c.ctx.Err() != nil { // what the buffer still holds came too late
+				return context.Cause(c.ctx)
+			}
+			c.deliver(it)
+			continue
+		}
 		m, err := decodeMessage(line)
 		if err != nil {
 			return err
@@ -39,7 +47,7 @@ func (c *Conn) read() error {
 		if err != nil {
 			return err
 		}
-		if c.ctx.Err() != nil { // what the buffer still holds came too late
+		if c.ctx.Err() != nil { // likewise
 			return context.Cause(c.ctx)
 		}
 		if err := c.dispatch(m, lines); err != nil {
@@ -73,7 +81,12 @@ func readLines(r *ndjson.Reader, n int) ([][]byte, error) {
 func (c *Conn) dispatch(m message, lines [][]byte) error {
 	switch {
 	case m.Method == itemMethod:
-		return c.deliverItem(m)
+		var it item
+		if err := json.Unmarshal(m.Params, &it); err != nil {
+			return fmt.Errorf("decode item: %w", err)
+		}
+		c.deliver(it)
+		return nil
 	case m.Method != "":
 		if c.handler == nil {
 			return fmt.Errorf("unexpected call of %s", m.Method)

@@ -83,11 +83,7 @@ func (r *Request) Item(v any) error {
 	if err != nil {
 		return err
 	}
-	params, err := json.Marshal(item{ID: r.id, Item: raw})
-	if err != nil {
-		return err
-	}
-	return r.Conn.sendHeld(message{Method: itemMethod, Params: params}, maxStreamed)
+	return r.Conn.sendHeld(message{Method: itemMethod, Params: itemParams(r.id, raw)}, maxStreamed)
 }
 
 // run runs fn on a goroutine that the connection owns, once a slot is free.

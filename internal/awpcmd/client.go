@@ -57,24 +57,23 @@ func (a *app) attach(ctx context.Context) (*ipc.Conn, error) {
 	return c, nil
 }
 
-// ask makes one call on a connection of its own.
+// ask makes one call that changes nothing, or nothing when it is repeated.
 func ask[P, R any](ctx context.Context, a *app, m ipc.Method[P, R], params P) (R, error) {
-	c, err := a.store(ctx)
-	if err != nil {
-		var none R
-		return none, err
-	}
-	return m.Call(ctx, c, params)
+	return repeat(ctx, a, m, params)
 }
 
 // list makes one call that answers in batches, and returns them all. There may be none,
 // but the list is not nil: programs get [].
-func list[P, E any](ctx context.Context, a *app, m ipc.Stream[P, []E, ipc.None], params P) ([]E, error) {
-	c, err := a.store(ctx)
+func list[P, E any](ctx context.Context, a *app, m ipc.Stream[P, []E, ipc.None], params P) (all []E, err error) {
+	home, err := a.homeDir()
 	if err != nil {
 		return nil, err
 	}
-	return collect(ctx, c, m, params)
+	err = a.daemon.Retry(ctx, home, ipc.StoreSocket, func(ctx context.Context, c *ipc.Conn) (err error) {
+		all, err = collect(ctx, c, m, params)
+		return err
+	})
+	return all, err
 }
 
 func collect[P, E any](ctx context.Context, c *ipc.Conn, m ipc.Stream[P, []E, ipc.None], params P) ([]E, error) {
@@ -86,9 +85,9 @@ func collect[P, E any](ctx context.Context, c *ipc.Conn, m ipc.Stream[P, []E, ip
 	return all, err
 }
 
-// repeat makes a call that carries a token until it is answered: when the connection
-// ends first, nobody knows whether the daemon acted, and asking again with the same
-// token finds out without acting twice.
+// repeat makes a call that may be repeated, mostly because it carries a token, until it
+// is answered: when the connection ends first, nobody knows whether the daemon acted, and
+// asking again with the same token finds out without acting twice.
 func repeat[P, R any](ctx context.Context, a *app, m ipc.Method[P, R], params P) (result R, err error) {
 	home, err := a.homeDir()
 	if err != nil {
@@ -99,6 +98,27 @@ func repeat[P, R any](ctx context.Context, a *app, m ipc.Method[P, R], params P)
 		return err
 	})
 	return result, err
+}
+
+// How often reattach tries.
+const (
+	reattachFirst = 50 * time.Millisecond
+	reattachMax   = time.Second
+)
+
+// reattach connects to a daemon whose store went away and is coming back. Where there is
+// no daemon any more it tries for as long as absence, and starts none.
+func (a *app) reattach(ctx context.Context, absence time.Duration) (*ipc.Conn, error) {
+	deadline := time.Now().Add(absence)
+	for wait := reattachFirst; ; wait = min(2*wait, reattachMax) {
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		conn, err := a.attach(ctx)
+		if err == nil || time.Now().After(deadline) {
+			return conn, err
+		}
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

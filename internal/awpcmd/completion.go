@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/config"
 	"github.com/awp-suite/awp/internal/render"
 	"github.com/awp-suite/awp/ipc"
 	"github.com/awp-suite/awp/wire"
@@ -22,7 +24,8 @@ func completionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "completion [flags] bash|zsh|fish|powershell",
 		Long: `Print a script that completes awp's commands and flags in a shell, and the names of
-peers, threads and states as a running daemon knows them.`,
+peers, threads and states as a running daemon knows them. The script for bash needs the
+package bash-completion.`,
 		Example: `source <(awp completion bash)
 			awp completion zsh > "${fpath[1]}/_awp"
 			awp completion fish > ~/.config/fish/completions/awp.fish`,
@@ -107,17 +110,36 @@ func (a *app) completeState(c *cobra.Command, args []string, _ string) (completi
 // completeFlags completes the values of these flags, by what their names say they take.
 func (a *app) completeFlags(c *cobra.Command, names ...string) {
 	for _, name := range names {
-		words := a.peerNames
-		switch name {
-		case "thread":
-			words = a.threadIDs
-		case "state":
-			words = func(*cobra.Command) completions { return states() }
-		}
-		c.RegisterFlagCompletionFunc(name, func(c *cobra.Command, _ []string, _ string) (completions, cobra.ShellCompDirective) { //nolint:errcheck // the flag is there
-			return words(c), cobra.ShellCompDirectiveNoFileComp
+		c.RegisterFlagCompletionFunc(name, func(c *cobra.Command, _ []string, typed string) (completions, cobra.ShellCompDirective) { //nolint:errcheck // the flag is there
+			return a.flagWords(c, name, typed), cobra.ShellCompDirectiveNoFileComp
 		})
 	}
+}
+
+func (a *app) flagWords(c *cobra.Command, name, typed string) completions {
+	switch name {
+	case "thread":
+		return a.threadIDs(c)
+	case "state":
+		return listed(states(), typed)
+	case "harness":
+		return config.Harnesses()
+	case "accept":
+		return completions{config.AcceptAny, config.AcceptAllowlist}
+	}
+	return a.peerNames(c)
+}
+
+// listed completes the last of several words with commas between them.
+func listed(words completions, typed string) completions {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	var all completions
+	for _, w := range words {
+		if !slices.Contains(strings.Split(before, ","), w) {
+			all = append(all, before+w)
+		}
+	}
+	return all
 }
 
 func (a *app) peerNames(c *cobra.Command) completions {

@@ -39,7 +39,7 @@ connection and brings it up again while there is unfinished business.`,
 		} else {
 			peer, err := ask(c.Context(), a, ipc.Resolve, ipc.ResolveParams{Who: args[0]})
 			if err != nil {
-				return notAddress(err)
+				return notAddress(args[0], err)
 			}
 			params.Peer = peer.Key
 		}
@@ -71,15 +71,23 @@ func (a *app) printConnected(result ipc.ConnectResult, peer awp.Peer) error {
 	return a.printf("connected to %s (%s) via %s\n%s", label, peer.Key, render.Line(result.Via), about)
 }
 
-// notAddress adds to "no such peer" that it is no address either.
-func notAddress(err error) error {
-	if e, ok := errors.AsType[*awp.Error](err); ok && e.Code == awp.NotFound && e.Hint == "" {
-		return &awp.Error{Code: e.Code, Message: e.Message, Hint: "an address is tc…, tcp:HOST:PORT or unix:/path; awp peers lists the peers", Cause: err}
+// notAddress explains "no such peer" about what may have been meant for an address.
+func notAddress(who string, err error) error {
+	e, ok := errors.AsType[*awp.Error](err)
+	if !ok || e.Code != awp.NotFound {
+		return err
 	}
-	return err
+	if bad := misspelled(who); bad != nil {
+		return bad
+	}
+	if e.Hint != "" {
+		return err
+	}
+	return &awp.Error{Code: e.Code, Message: e.Message, Hint: "an address is tc…, tcp:HOST:PORT or unix:/path; awp peers lists the peers", Cause: err}
 }
 
-// connect has awp-wire connect, and tells a person at a terminal when that takes time.
+// connect has awp-wire connect, and tells a person at a terminal when that takes time. An
+// error names what was tried.
 func (a *app) connect(ctx context.Context, params ipc.ConnectParams, to string) (ipc.ConnectResult, error) {
 	conn, err := a.ensure(ctx, ipc.WireSocket)
 	if err != nil {
@@ -92,15 +100,33 @@ func (a *app) connect(ctx context.Context, params ipc.ConnectParams, to string) 
 		})
 		defer patience.Stop()
 	}
-	return ipc.Connect.Call(ctx, conn, params)
+	result, err := ipc.Connect.Call(ctx, conn, params)
+	return result, unconnected(to, err)
+}
+
+// unconnected is an error of connecting that says to what.
+func unconnected(to string, err error) error {
+	e, ok := errors.AsType[*awp.Error](err)
+	if !ok {
+		return err
+	}
+	hint := e.Hint
+	if hint == "" && e.Code == awp.Unreachable {
+		hint = "is the other side up? awp status there says where it listens"
+	}
+	return &awp.Error{Code: e.Code, Message: shownAddress(to) + ": " + e.Message, Hint: hint, Cause: err}
 }
 
 // reach turns the peer of a command that sends into one the store knows: an address is
 // connected to first.
 func (a *app) reach(ctx context.Context, who string) (string, error) {
 	addr, err := wire.ParseAddr(who)
-	if err != nil {
-		return who, nil //nolint:nilerr // then it names a peer
+	if err != nil { // then it names a peer
+		if misspelled(who) == nil {
+			return who, nil
+		}
+		_, err := ask(ctx, a, ipc.Resolve, ipc.ResolveParams{Who: who})
+		return who, notAddress(who, err)
 	}
 	result, err := a.connect(ctx, ipc.ConnectParams{Addr: addr.String(), Timeout: wire.ConnectTimeout.Milliseconds()}, who)
 	if err != nil {

@@ -19,7 +19,7 @@ a service manager, or to watch its log.`,
 	f := c.Flags()
 	f.StringVar(&flags.Name, "name", "", "`NAME` sent in hello (default awp@HOSTNAME)")
 	f.StringVar(&flags.About, "about", "", "free `TEXT` sent in hello")
-	f.StringVar(&flags.Harness, "harness", "", "`ID` of the agent's harness (default: detected; remembered)")
+	f.StringVar(&flags.Harness, "harness", "", "`ID` of the harness: claude, opencode, codex, cursor, gemini, copilot, grok or pi (remembered)")
 	f.StringArrayVar(&flags.Listen, "listen", nil, "listen on this `ADDR`: tailcat, tcp:HOST:PORT or unix:/path (repeatable; default from config, else tailcat)")
 	f.BoolVar(&flags.NoTailcat, "no-tailcat", false, "do not listen on tailcat")
 	f.StringVar(&flags.Advertise, "advertise", "", "`ADDR` sent in hello for the peer to dial back (none to disable)")
@@ -31,6 +31,7 @@ a service manager, or to watch its log.`,
 	f.BoolVar(&flags.Presence, "presence", false, "publish signed presence")
 	f.BoolVar(&flags.Trace, "trace", false, "log every protocol line")
 	f.BoolVar(&flags.Verbose, "verbose", false, "include tailcat's own logs")
+	a.completeFlags(c, "harness", "accept")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		home, err := a.homeDir()
 		if err != nil {

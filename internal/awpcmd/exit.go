@@ -24,7 +24,7 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// usageError is a command line that makes no sense: the usage follows it.
+// usageError is a command line that makes no sense: what would is said after it.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }

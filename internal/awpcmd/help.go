@@ -48,7 +48,7 @@ func appendSynopsis(b []byte, c *cobra.Command) []byte {
 // shortUsage follows the report of a command line that makes no sense.
 func (a *app) shortUsage() {
 	if a.command == nil {
-		a.stderr.Write(appendUsage(nil)) //nolint:errcheck // nobody left to tell
+		a.note("awp: hint: awp help lists the commands")
 		return
 	}
 	fmt.Fprintf(a.stderr, "%sawp: hint: awp help %s\n", appendSynopsis(nil, a.command), a.name)

@@ -32,6 +32,7 @@ The daemon keeps running when listen ends.`,
 		if err != nil {
 			return err
 		}
+		a.noteAddress(status)
 		if text && !a.json {
 			return a.follow(c.Context(), t, printer(true), func() error {
 				return a.printf("listening as %s (%s)\naddress %s\n", render.Line(status.Name), status.Key, render.Line(render.Address(status)))

@@ -53,7 +53,7 @@ recent. What is shown is marked as read, also when the output goes through grep 
 		}
 		return showAndMark(c.Context(), conn, marked, func() error {
 			if a.json {
-				return a.printJSON(newShown(events, result))
+				return a.printJSON(newShown(events, marked, result))
 			}
 			return a.write(appendConversation(nil, events, result.Thread))
 		})

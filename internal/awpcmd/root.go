@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/awp-suite/awp/internal/render"
 )
 
 // app is one run of the command.
@@ -133,6 +135,8 @@ func splitName(args []string) (name string, rest []string, err error) {
 		case arg == "--json", strings.HasPrefix(arg, "--home="):
 		case arg == "-h", arg == "--help":
 			return "", nil, nil
+		case arg == "--version":
+			return "version", append(args[:i:i], args[i+1:]...), nil
 		case strings.HasPrefix(arg, "-"):
 			return "", nil, usagef("unknown flag %s before the command", arg)
 		default:
@@ -189,7 +193,7 @@ func positionals(least, most int) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef("needs %s, got %d", atLeast(least, most), len(args))
 		case len(args) > most:
-			return usagef("takes at most %d arguments, got %d", most, len(args))
+			return usagef("takes at most %s, got %d", render.Count(most, "argument", "arguments"), len(args))
 		}
 		return nil
 	}

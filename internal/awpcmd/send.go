@@ -37,7 +37,7 @@ files.`,
 			awp send builder --data '{"branch":"main"}' --wait-ack 30s "Are you there?"`,
 	}
 	f := c.Flags()
-	f.StringVarP(&s.subject, "subject", "s", "", "`SUBJECT` of a new thread; it reads like a task's title")
+	f.StringVarP(&s.subject, "subject", "s", "", "`SUBJECT` of a new thread, or of one without; it reads like a task's title")
 	f.StringVarP(&s.thread, "thread", "t", "", "`THREAD` to reply in")
 	f.StringVar(&s.to, "to", "", "`PEER`, instead of the first argument")
 	f.StringVar(&s.re, "re", "", "`ID` of the message this replies to")
@@ -84,9 +84,24 @@ files.`,
 		if err != nil {
 			return err
 		}
+		if s.thread != "" && s.subject != "" && !a.json {
+			a.noteSubject(c.Context(), sent, s.subject)
+		}
 		return a.printSent(sent)
 	}
 	return c
+}
+
+// noteSubject tells the sender that the thread has another subject already, and keeps it.
+func (a *app) noteSubject(ctx context.Context, sent ipc.SendResult, subject string) {
+	conn, err := a.store(ctx)
+	if err != nil {
+		return // the message is sent, and that is what counts
+	}
+	_, r, err := gather(ctx, conn, ipc.Read, ipc.ReadParams{Who: sent.Peer.String(), Thread: sent.Th, Last: 1})
+	if err == nil && r.Thread != nil && r.Thread.Subject != subject {
+		a.note("note: --subject has no effect here: the subject of the thread is \"%s\"", render.Line(r.Thread.Subject))
+	}
 }
 
 // newToken returns a token for one call; see package ipc.

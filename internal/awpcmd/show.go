@@ -19,7 +19,15 @@ type shown struct {
 	Thread   *awp.Thread `json:"thread,omitzero"`
 }
 
-func newShown(events []awp.Event, r ipc.ReadResult) shown {
+// newShown returns what to print of events, those in marked being read once they are.
+func newShown(events, marked []awp.Event, r ipc.ReadResult) shown {
+	if th := r.Thread; th != nil {
+		for _, e := range marked {
+			if e.Unread && e.Dir == awp.In && e.Peer == th.Peer && e.Th == th.Th { // notices count apart
+				th.Unread = max(0, th.Unread-1)
+			}
+		}
+	}
 	return shown{Events: events, Cursor: r.Cursor, TimedOut: r.TimedOut, Matched: r.Matched, Thread: r.Thread}
 }
 

@@ -1,6 +1,9 @@
 package awpcmd
 
 import (
+	"context"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,6 +12,10 @@ import (
 	"github.com/awp-suite/awp/internal/render"
 	"github.com/awp-suite/awp/ipc"
 )
+
+// statusWithin bounds how long status waits. The daemon may be stopped, or its disk hang;
+// to say so is what status is for.
+const statusWithin = 10 * time.Second
 
 func statusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -20,23 +27,44 @@ notices counted apart. It does not start the daemon: when none runs, the exit co
 		Args: positionals(0, 0),
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		conn, err := a.attach(c.Context())
-		if awp.CodeOf(err) == awp.Unreachable {
+		status, err := a.status(c.Context())
+		switch {
+		case awp.CodeOf(err) == awp.Unreachable:
 			return a.notRunning()
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		status, err := ipc.Status.Call(c.Context(), conn, ipc.None{})
-		if err != nil {
-			return err
-		}
-		if a.json {
+		case a.json:
 			return a.printJSON(status)
 		}
 		return a.write(render.Status(nil, status, time.Now()))
 	}
 	return c
+}
+
+// status asks a daemon that runs, over a restart of awp-store if there is one. The error
+// of no daemon is code unreachable.
+func (a *app) status(ctx context.Context) (status awp.Status, err error) {
+	within, cancel := context.WithTimeout(ctx, statusWithin)
+	defer cancel()
+	for {
+		var conn *ipc.Conn
+		if conn, err = a.attach(within); err == nil {
+			status, err = ipc.Status.Call(within, conn, ipc.None{})
+		}
+		if !ipc.Lost(err) || sleep(within, reattachFirst) != nil {
+			break
+		}
+	}
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		home, _ := a.homeDir()
+		return status, &awp.Error{
+			Code:    awp.Busy,
+			Message: fmt.Sprintf("the daemon runs but does not answer within %v", statusWithin),
+			Hint:    "read " + filepath.Join(home, "daemon.log") + "; then: awp down",
+			Cause:   err,
+		}
+	}
+	return status, err
 }
 
 func (a *app) notRunning() error {
@@ -52,37 +80,4 @@ func (a *app) notRunning() error {
 		return err
 	}
 	return exit(exitNotRunning)
-}
-
-func addressCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
-		Use: "address [flags]",
-		Long: `Print the address to share: tailcat's when there is one, else the first listener's.
-Who has it can knock; share it like a password.`,
-		Example: `awp address
-			ssh box awp connect "$(awp address)"`,
-		Args: positionals(0, 0),
-	}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		status, err := ask(c.Context(), a, ipc.Status, ipc.None{})
-		if err != nil {
-			return err
-		}
-		address := render.Address(status)
-		switch {
-		case address == "" && status.TailcatError != "":
-			return &awp.Error{Code: awp.NotFound, Message: "no address: tailcat: " + status.TailcatError, Hint: "awp up --listen tcp:HOST:PORT listens elsewhere, after awp down"}
-		case address == "" && status.TailcatEnabled:
-			return &awp.Error{Code: awp.NotFound, Message: "no address yet: tailcat is starting", Hint: "awp up waits for it"}
-		case address == "":
-			return &awp.Error{Code: awp.NotFound, Message: "no address: nothing is listened on", Hint: "awp down, then awp up --listen ADDR"}
-		case a.json:
-			return a.printJSON(struct {
-				Address   string   `json:"address"`
-				Addresses []string `json:"addresses"`
-			}{address, status.Addresses})
-		}
-		return a.printf("%s\n", render.Line(address))
-	}
-	return c
 }

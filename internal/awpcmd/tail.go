@@ -3,14 +3,11 @@ package awpcmd
 import (
 	"cmp"
 	"context"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/awp-suite/awp"
-	"github.com/awp-suite/awp/internal/render"
 	"github.com/awp-suite/awp/ipc"
 )
 
@@ -116,53 +113,4 @@ func (a *app) printLines(events []awp.Event) error {
 		}
 	}
 	return nil
-}
-
-// follow prints events as they come, until it is interrupted or nobody reads any more.
-// p renders them; nil prints a JSON line each. begun, when not nil, is called once
-// nothing can be missed.
-func (a *app) follow(ctx context.Context, t tailing, p *render.Printer, begun func() error) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	conn, err := a.store(ctx)
-	if err != nil {
-		return err
-	}
-	marks := conn
-	if t.mark { // on a connection of its own: what reads a stream must not wait for an answer on it
-		if marks, err = a.store(ctx); err != nil {
-			return err
-		}
-	}
-	outlivePipe()
-	var failed error // on our side of the stream
-	params := ipc.SubscribeParams{Who: t.who, Thread: t.thread, All: t.all}
-	_, err = ipc.Subscribe.Call(ctx, conn, params, func(e awp.Event) error {
-		switch {
-		case e.Seq != 0:
-			failed = a.printOne(p, e)
-		case begun != nil:
-			failed = begun()
-		}
-		if failed == nil && t.mark {
-			failed = mark(ctx, marks, []awp.Event{e})
-		}
-		return failed
-	})
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case failed != nil:
-		return failed
-	case err == nil, ipc.Lost(err):
-		return &awp.Error{Code: awp.Unreachable, Message: "the daemon ended the stream", Hint: "run the command again; what was not read is not lost", Cause: err}
-	}
-	return err
-}
-
-func (a *app) printOne(p *render.Printer, e awp.Event) error {
-	if p == nil || a.json {
-		return a.printLine(e)
-	}
-	return a.write(p.Append(nil, e))
 }

@@ -2,7 +2,6 @@ package awpcmd
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -26,7 +25,8 @@ func upCommand(a *app) *cobra.Command {
 		Use: "up [flags]",
 		Long: `Start the daemon in the background if it is not running, wait for its address, and
 print who this agent is and the address to share. The name, the line about it and the
-harness are remembered. A daemon that already runs takes the flags at its next start.
+harness are remembered. Only a start takes the flags: if the daemon runs already, awp down,
+then this command again.
 
 An address is a secret: who has it can knock. Share it like a password.`,
 		Example: `awp up --name claude-code@laptop --about "Refactoring the auth middleware"
@@ -36,46 +36,51 @@ An address is a secret: who has it can knock. Share it like a password.`,
 	f := c.Flags()
 	f.StringVar(&flags.Name, "name", "", "`NAME` to present to peers, such as claude-code@myhost (remembered)")
 	f.StringVar(&flags.About, "about", "", "`TEXT` for peers: what you are working on (remembered)")
-	f.StringVar(&flags.Harness, "harness", "", "`ID` of the harness: claude, opencode, codex, cursor, gemini, copilot, grok or pi (default: detected; remembered)")
+	f.StringVar(&flags.Harness, "harness", "", "`ID` of the harness: claude, opencode, codex, cursor, gemini, copilot, grok or pi (remembered)")
 	f.BoolVar(&flags.Presence, "presence", false, "publish signed presence")
 	f.StringSliceVar(&flags.ShareWith, "share-with", nil, "mirror conversations to these hosts: `KEY,…` (remembered)")
-	f.StringArrayVar(&flags.Listen, "listen", nil, "listen on this `ADDR`: tailcat, tcp:HOST:PORT or unix:/path (repeatable)")
+	f.StringArrayVar(&flags.Listen, "listen", nil, "listen on this `ADDR`: tailcat, tcp:HOST:PORT or unix:/path (repeatable; none: do not listen)")
+	a.completeFlags(c, "harness")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		home, err := a.homeDir()
 		if err != nil {
 			return err
 		}
-		if err := areKeys(flags.ShareWith); err != nil {
+		if err := flags.Check(); err != nil { // also if the daemon runs, and nobody else would
 			return err
 		}
-		conn, started, err := a.daemon.Ensure(c.Context(), home, ipc.StoreSocket, flags)
+		status, started, err := a.up(c.Context(), home, flags)
 		if err != nil {
 			return err
 		}
 		if late := given(c, "name", "about", "harness", "presence", "share-with", "listen"); !started && late != "" {
-			a.note("note: the daemon was running already; it takes %s at its next start: awp down, then awp up", late)
-		}
-		status, err := addressed(c.Context(), conn)
-		if err != nil {
-			return err
+			a.note("note: the daemon was running already and does not take %s; awp down, then this command again", late)
 		}
 		if a.json {
 			return a.printJSON(status)
+		}
+		for _, w := range status.Warnings {
+			a.note("note: %s", render.Line(w))
 		}
 		return a.write(render.Up(nil, status))
 	}
 	return c
 }
 
-// areKeys refuses hosts that are not named by their keys. Only a daemon that runs could
-// look a name up, and only one that starts takes the list.
-func areKeys(hosts []string) error {
-	for _, h := range hosts {
-		if _, err := awp.ParseKey(h); err != nil {
-			return &awp.Error{Code: awp.Invalid, Message: fmt.Sprintf("--share-with: %q is not a key", h), Hint: "awp peers --json shows the keys of peers", Cause: err}
+// up starts the daemon, if none runs, and returns its status. A daemon that is about to
+// end, because its supervisor was killed, may still answer first; the next one is to have
+// the flags all the same.
+func (a *app) up(ctx context.Context, home string, flags config.Flags) (status awp.Status, started bool, err error) {
+	for range 3 {
+		var conn *ipc.Conn
+		if conn, started, err = a.daemon.Ensure(ctx, home, ipc.StoreSocket, flags); err != nil {
+			return status, false, err
+		}
+		if status, err = addressed(ctx, conn); !ipc.Lost(err) {
+			break
 		}
 	}
-	return nil
+	return status, started, err
 }
 
 // given lists which of the flags were set.

@@ -17,6 +17,10 @@ import (
 const (
 	waitDefault = 5 * time.Minute
 	waitMax     = 24 * time.Hour
+
+	// waitAbsence is how long a wait goes on without a daemon: somebody may be about to
+	// start the next one.
+	waitAbsence = 10 * time.Second
 )
 
 func waitCommand(a *app) *cobra.Command {
@@ -80,7 +84,7 @@ func (a *app) wait(ctx context.Context, params ipc.WaitParams, timeout time.Dura
 	}
 	err = showAndMark(ctx, conn, events, func() error {
 		if a.json {
-			return a.printJSON(newShown(events, result))
+			return a.printJSON(newShown(events, events, result))
 		}
 		p := printer(params.Thread == "")
 		p.Subject = params.Thread != ""
@@ -118,28 +122,7 @@ func (a *app) await(ctx context.Context, params ipc.WaitParams, timeout time.Dur
 		}
 		conn.Close()
 		if ipc.Lost(err) && ctx.Err() == nil {
-			conn, err = a.reattach(ctx)
-		}
-	}
-}
-
-// How long, and how often, reattach tries.
-const (
-	reattachFor   = 10 * time.Second
-	reattachFirst = 50 * time.Millisecond
-	reattachMax   = time.Second
-)
-
-// reattach connects to a daemon whose store went away and is coming back.
-func (a *app) reattach(ctx context.Context) (*ipc.Conn, error) {
-	deadline := time.Now().Add(reattachFor)
-	for wait := reattachFirst; ; wait = min(2*wait, reattachMax) {
-		if err := sleep(ctx, wait); err != nil {
-			return nil, err
-		}
-		conn, err := a.attach(ctx)
-		if err == nil || time.Now().After(deadline) {
-			return conn, err
+			conn, err = a.reattach(ctx, waitAbsence)
 		}
 	}
 }

@@ -39,7 +39,7 @@ const (
 type Settings struct {
 	Name    string // empty unless set: see Set and DefaultName
 	About   string
-	Harness string // as it was written, aliases included; empty unless set
+	Harness string // one of Harnesses; empty unless set
 	Model   string
 
 	Listen    []string // canonical addresses and ListenTailcat, none twice; may be empty

@@ -84,8 +84,12 @@ func TestEverySetting(t *testing.T) {
 		env  []string // with the same effect
 		want func(*Settings)
 	}{
-		"name":    {`"name": "codex@box"`, []string{"AWP_NAME=codex@box"}, func(s *Settings) { s.Name, s.Set.Name = "codex@box", true }},
-		"about":   {`"about": "Release, builds"`, []string{"AWP_ABOUT=Release, builds"}, func(s *Settings) { s.About, s.Set.About = "Release, builds", true }},
+		"name":  {`"name": "codex@box"`, []string{"AWP_NAME=codex@box"}, func(s *Settings) { s.Name, s.Set.Name = "codex@box", true }},
+		"about": {`"about": "Release, builds"`, []string{"AWP_ABOUT=Release, builds"}, func(s *Settings) { s.About, s.Set.About = "Release, builds", true }},
+		"harness by another name": {
+			`"harness": "claude-code"`, []string{"AWP_HARNESS=claude_code"},
+			func(s *Settings) { s.Harness, s.Set.Harness = "claude", true },
+		},
 		"harness": {`"harness": "codex"`, []string{"AWP_HARNESS=codex"}, func(s *Settings) { s.Harness, s.Set.Harness = "codex", true }},
 		"model":   {`"model": "gpt-5.5"`, []string{"AWP_MODEL=gpt-5.5"}, func(s *Settings) { s.Model, s.Set.Model = "gpt-5.5", true }},
 		"listen": {
@@ -205,6 +209,7 @@ func TestBadFile(t *testing.T) {
 		`{"ping_interval": "30"}`:          `1:19: ping_interval: got "30", want`,
 		`{"outbox_ttl": "-1h"}`:            `1:16: outbox_ttl: got "-1h", want`,
 		`{"share_with": ["bob"]}`:          `1:17: share_with[0]: got "bob", want a list of keys`,
+		`{"harness": "Claude Code"}`:       `1:13: harness: got "Claude Code", want one of claude, opencode`,
 		`{"policy": []}`:                   `1:12: policy: got [], want a JSON object`,
 		`{"policy": {"accept": "all"}}`:    `1:23: policy.accept: got "all", want "any" or "allowlist"`,
 		`{"policy": {"serve": ["fs"]}}`:    `1:23: policy.serve[0]: got "fs", want a list of "exec"`,
@@ -239,6 +244,7 @@ func TestBadEnvironment(t *testing.T) {
 		"AWP_BLOB_LIMIT=50MB":                     `AWP_BLOB_LIMIT: got "50MB", want a whole number of bytes above 0`,
 		"AWP_PING_INTERVAL=often":                 `AWP_PING_INTERVAL: got "often", want a duration`,
 		"AWP_ACCEPT=all":                          `AWP_ACCEPT: got "all", want "any" or "allowlist"`,
+		"AWP_HARNESS=emacs":                       `AWP_HARNESS: got "emacs", want one of claude, opencode, codex, cursor, gemini, copilot, grok, pi`,
 		"AWP_ALLOW=" + keyA + ", bob":             `AWP_ALLOW[1]: got "bob", want a list of keys`,
 		"AWP_LISTEN=none,tailcat":                 `AWP_LISTEN: got "none,tailcat", want`,
 		"AWP_SERVE=exec,rm":                       `AWP_SERVE[1]: got "rm", want`,

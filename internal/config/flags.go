@@ -3,7 +3,10 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/awp-suite/awp"
 )
 
 // Flags are the settings that `awp daemon` and `awp up` take on the command line. A zero
@@ -27,6 +30,82 @@ type Flags struct {
 	Verbose   bool
 }
 
+// flag is a flag that was given, on its way to the programs.
+type flag struct {
+	name   string // as people type it
+	env    string // the variable that it travels in
+	values []string
+	list   bool // written with commas between the values
+	adds   bool // to what the variable says already
+}
+
+// given returns the flags that were given, but for the root, which is a path.
+func (f Flags) given() []flag {
+	var all []flag
+	text := func(name, env, value string) {
+		if value != "" {
+			all = append(all, flag{name: name, env: env, values: []string{value}})
+		}
+	}
+	yes := func(name, env string, given bool) {
+		if given {
+			text(name, env, "1")
+		}
+	}
+	list := func(name, env string, values []string, adds bool) {
+		if len(values) > 0 {
+			all = append(all, flag{name, env, values, true, adds})
+		}
+	}
+	text("--name", "AWP_NAME", f.Name)
+	text("--about", "AWP_ABOUT", f.About)
+	text("--harness", "AWP_HARNESS", f.Harness)
+	text("--model", "AWP_MODEL", f.Model)
+	text("--advertise", "AWP_ADVERTISE", f.Advertise)
+	text("--accept", "AWP_ACCEPT", f.Accept)
+	yes("--presence", "AWP_PRESENCE", f.Presence)
+	yes("--trace", "AWP_TRACE", f.Trace)
+	yes("--verbose", envVerbose, f.Verbose)
+	yes("--no-tailcat", envNoTailcat, f.NoTailcat)
+	list("--share-with", "AWP_SHARE_WITH", f.ShareWith, false)
+	list("--listen", "AWP_LISTEN", f.Listen, false)
+	list("--serve", "AWP_SERVE", f.Serve, false)
+	list("--allow", "AWP_ALLOW", f.Allow, true)
+	list("--trust", "AWP_TRUST", f.Trust, true)
+	return all
+}
+
+// Check judges the flags as [Load] would. There a slip would be blamed on a variable that
+// nobody set.
+func (f Flags) Check() error {
+	table := new(Settings).table("/")
+	for _, g := range f.given() {
+		for _, v := range g.values {
+			if g.list && strings.Contains(v, ",") {
+				return &awp.Error{
+					Code:    awp.Invalid,
+					Message: fmt.Sprintf("%s: %q has a comma, which stands between values", g.name, clip(v)),
+					Hint:    "write it in " + FileName,
+				}
+			}
+		}
+		i := slices.IndexFunc(table, func(row setting) bool { return row.env == g.env })
+		text := strings.TrimSpace(strings.Join(g.values, ","))
+		if i < 0 || text == "" { // a switch that is no setting; a blank, which Load skips
+			continue
+		}
+		if bad := table[i].judge(text); bad != nil {
+			return &awp.Error{
+				Code:    awp.Invalid,
+				Message: fmt.Sprintf("%s: got %q, want %s", g.name, clip(bad.got), table[i].want),
+				Hint:    "correct the flag, or leave it out",
+				Cause:   bad.cause,
+			}
+		}
+	}
+	return nil
+}
+
 // Environ returns the flags as environment assignments on top of env, which is
 // [os.Getenv] or stands in for it. The programs of a home load their settings each for
 // itself: so whatever the flags say must reach them, and win over what env says.
@@ -34,51 +113,16 @@ type Flags struct {
 // A relative root, of a flag or in env, comes out absolute: the programs may run
 // elsewhere.
 func (f Flags) Environ(env func(string) string) ([]string, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
 	var out []string
-	set := func(name, val string) {
-		if val != "" {
-			out = append(out, name+"="+val)
+	for _, g := range f.given() {
+		text := strings.Join(g.values, ",")
+		if g.adds {
+			text = strings.Trim(env(g.env)+","+text, ",")
 		}
-	}
-	join := func(name string, before string, vals []string) error {
-		for _, v := range vals {
-			if strings.Contains(v, ",") {
-				return fmt.Errorf("%q: a comma cannot be part of a listed flag; use %s", v, FileName)
-			}
-		}
-		if len(vals) > 0 {
-			set(name, strings.Trim(before+","+strings.Join(vals, ","), ","))
-		}
-		return nil
-	}
-	one := func(name string, given bool) {
-		if given {
-			set(name, "1")
-		}
-	}
-	set("AWP_NAME", f.Name)
-	set("AWP_ABOUT", f.About)
-	set("AWP_HARNESS", f.Harness)
-	set("AWP_MODEL", f.Model)
-	set("AWP_ADVERTISE", f.Advertise)
-	set("AWP_ACCEPT", f.Accept)
-	one("AWP_PRESENCE", f.Presence)
-	one("AWP_TRACE", f.Trace)
-	one(envVerbose, f.Verbose)
-	one(envNoTailcat, f.NoTailcat)
-	for _, l := range []struct {
-		name, before string
-		vals         []string
-	}{
-		{"AWP_SHARE_WITH", "", f.ShareWith},
-		{"AWP_LISTEN", "", f.Listen},
-		{"AWP_SERVE", "", f.Serve},
-		{"AWP_ALLOW", env("AWP_ALLOW"), f.Allow}, // these two add
-		{"AWP_TRUST", env("AWP_TRUST"), f.Trust},
-	} {
-		if err := join(l.name, l.before, l.vals); err != nil {
-			return nil, err
-		}
+		out = append(out, g.env+"="+text)
 	}
 	root := f.Root
 	if root == "" {
@@ -87,9 +131,9 @@ func (f Flags) Environ(env func(string) string) ([]string, error) {
 	if root != "" {
 		abs, err := filepath.Abs(root)
 		if err != nil {
-			return nil, fmt.Errorf("root: %w", err)
+			return nil, &awp.Error{Code: awp.Invalid, Message: fmt.Sprintf("root: %v", err), Hint: "use an absolute path", Cause: err}
 		}
-		set("AWP_ROOT", abs)
+		out = append(out, "AWP_ROOT="+abs)
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/awp-suite/awp"
@@ -64,8 +65,30 @@ func TestNoFlags(t *testing.T) {
 	}
 }
 
-func TestCommaInAFlag(t *testing.T) {
-	if got, err := (Flags{Listen: []string{"unix:/a,b"}}).Environ(env()); err == nil {
-		t.Errorf("got %q", got)
+// A slip in a flag is the flag's, also where the environment sets the same thing right.
+func TestBadFlags(t *testing.T) {
+	for want, flags := range map[string]Flags{
+		`--accept: got "nope", want "any" or "allowlist"`:                             {Accept: "nope"},
+		`--listen: got "nonsense", want a list of "tailcat", "tcp:HOST:PORT"`:         {Listen: []string{"tailcat", "nonsense"}},
+		`--listen: got "none,tailcat", want`:                                          {Listen: []string{"none", "tailcat"}},
+		`--listen: "unix:/a,b" has a comma`:                                           {Listen: []string{"unix:/a,b"}},
+		`--advertise: got "here", want an address or "none"`:                          {Advertise: "here"},
+		`--share-with: got "bob", want a list of keys`:                                {ShareWith: []string{keyA, "bob"}},
+		`--allow: got "bob", want a list of keys`:                                     {Allow: []string{"bob"}},
+		`--trust: got "bob", want a list of keys`:                                     {Trust: []string{"bob"}},
+		`--serve: got "rm", want a list of "exec"`:                                    {Serve: []string{"exec", "rm"}},
+		`--name: got "\xff", want a text`:                                             {Name: "\xff"},
+		`--harness: got "emacs", want one of claude, opencode, codex, cursor, gemini`: {Harness: "emacs"},
+	} {
+		_, err := flags.Environ(env("AWP_ACCEPT=any", "AWP_LISTEN=tailcat", "AWP_ALLOW="+keyA))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+		if awp.CodeOf(err) != awp.Invalid || awp.HintOf(err) == "" {
+			t.Errorf("%v: code %s, hint %q", err, awp.CodeOf(err), awp.HintOf(err))
+		}
+	}
+	if err := (Flags{Name: "a, b", Accept: " ", NoTailcat: true, Verbose: true}).Check(); err != nil {
+		t.Error(err)
 	}
 }

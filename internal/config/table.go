@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/wire"
@@ -33,7 +32,7 @@ func (s *Settings) table(home string) []setting {
 	return []setting{
 		{"name", "AWP_NAME", remembered(&s.Name, &s.Set.Name)},
 		{"about", "AWP_ABOUT", remembered(&s.About, &s.Set.About)},
-		{"harness", "AWP_HARNESS", remembered(&s.Harness, &s.Set.Harness)},
+		{"harness", "AWP_HARNESS", s.harness()},
 		{"model", "AWP_MODEL", remembered(&s.Model, &s.Set.Model)},
 		{"listen", "AWP_LISTEN", s.listen()},
 		{"advertise", "AWP_ADVERTISE", one(&s.Advertise, `an address or "none"`, parseAdvertise)},
@@ -60,6 +59,14 @@ func remembered(p *string, set *bool) value {
 	return one(p, "a text", func(s string) (string, error) {
 		*set = true
 		return s, nil
+	})
+}
+
+func (s *Settings) harness() value {
+	return one(&s.Harness, "one of "+strings.Join(Harnesses(), ", "), func(text string) (string, error) {
+		id, err := parseHarness(text)
+		s.Set.Harness = s.Set.Harness || err == nil
+		return id, err
 	})
 }
 
@@ -152,12 +159,7 @@ func loadEnv(env func(string) string, table []setting) error {
 		if text == "" {
 			continue
 		}
-		err := errors.New("not UTF-8")
-		if utf8.ValidString(text) {
-			err = row.text(text)
-		}
-		if err != nil {
-			bad := asBad(err, text)
+		if bad := row.judge(text); bad != nil {
 			return &awp.Error{
 				Code:    awp.Invalid,
 				Message: fmt.Sprintf("%s%s: got %q, want %s", row.env, bad.where(), clip(bad.got), row.want),

@@ -19,6 +19,18 @@ type value struct {
 	text func(string) error // never a blank text
 }
 
+// judge takes text, unless it is off.
+func (v value) judge(text string) *bad {
+	err := errors.New("not UTF-8")
+	if utf8.ValidString(text) {
+		err = v.text(text)
+	}
+	if err == nil {
+		return nil
+	}
+	return asBad(err, text)
+}
+
 // bad is a value that is off, or one element of it.
 type bad struct {
 	got    string

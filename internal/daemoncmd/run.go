@@ -124,7 +124,7 @@ func (d *daemon) settings(flags config.Flags) (config.Settings, []string, error)
 	}
 	env, err := flags.Environ(os.Getenv)
 	if err != nil {
-		return config.Settings{}, nil, &awp.Error{Code: awp.Invalid, Message: err.Error(), Cause: err}
+		return config.Settings{}, nil, err
 	}
 	settings, err := config.Load(d.home, overlay(env))
 	return settings, append(env, "AWP_HOME="+d.home), err

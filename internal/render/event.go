@@ -46,13 +46,14 @@ func (p *Printer) Append(b []byte, e awp.Event) []byte {
 		b = append(b, "* "+label...)
 	}
 	b = append(b, " · "...)
-	return p.what(b, e)
+	if e.Dir == awp.Sys {
+		return appendNoted(b, e, label)
+	}
+	return p.line(b, e)
 }
 
-func (p *Printer) what(b []byte, e awp.Event) []byte {
-	if e.Dir == awp.Sys {
-		return appendNoted(b, e)
-	}
+// line says what a line of ours or the peer's says.
+func (p *Printer) line(b []byte, e awp.Event) []byte {
 	switch e.Type {
 	case "msg":
 		if m, err := wire.Decode[wire.Msg](e.Msg); err == nil {
@@ -63,6 +64,9 @@ func (p *Printer) what(b []byte, e awp.Event) []byte {
 			b = append(b, "state "+Line(m.State)...)
 			if m.Note != "" {
 				b = append(b, ": "+Line(m.Note)...)
+			}
+			if e.Lapsed {
+				b = append(b, lapsed...)
 			}
 			return append(b, '\n')
 		}

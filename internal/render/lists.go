@@ -8,8 +8,8 @@ import (
 	"github.com/awp-suite/awp"
 )
 
-// subjectClip is the length of a subject in a table, in characters.
-const subjectClip = 48
+// cellClip is the length of a subject or a file's name in a table, in characters.
+const cellClip = 48
 
 // Peers appends a table of peers, or a hint when there are none.
 func Peers(b []byte, peers []awp.Peer) []byte {
@@ -49,15 +49,20 @@ func Threads(b []byte, threads []awp.Thread, wide bool, now time.Time) []byte {
 	}
 	t := newTable("THREAD", "PEER", "SUBJECT", "YOU", "THEM", "UNREAD", "UPDATED")
 	for _, th := range threads {
-		subject := Line(th.Subject)
-		if !wide {
-			subject = Clip(subject, subjectClip)
-		}
-		t.row(string(th.Th), awp.Label("", th.PeerName, th.Peer), subject,
+		t.row(string(th.Th), awp.Label("", th.PeerName, th.Peer), cell(th.Subject, wide),
 			stateFor(th.MyState, th.MySince, now), stateFor(th.TheirState, th.TheirSince, now),
 			strconv.Itoa(th.Unread), Ago(th.Updated, now))
 	}
 	return t.append(b)
+}
+
+// cell returns a text of any length fit for a table. Wide leaves it in full.
+func cell(text string, wide bool) string {
+	text = Line(text)
+	if wide {
+		return text
+	}
+	return Clip(text, cellClip)
 }
 
 // stateFor returns a state and how long it has stood.
@@ -98,8 +103,8 @@ func withNote(state, note string) string {
 	return Line(state) + " (" + Line(note) + ")"
 }
 
-// Blobs appends a table of files.
-func Blobs(b []byte, blobs []awp.Blob) []byte {
+// Blobs appends a table of files. Wide leaves names in full.
+func Blobs(b []byte, blobs []awp.Blob, wide bool) []byte {
 	if len(blobs) == 0 {
 		return append(b, "no blobs\n"...)
 	}
@@ -109,7 +114,7 @@ func Blobs(b []byte, blobs []awp.Blob) []byte {
 		if name == "" {
 			name = f.Ref
 		}
-		t.row(f.Dir, name, Size(f.Size), f.Status, string(f.Th), f.Path)
+		t.row(f.Dir, cell(name, wide), Size(f.Size), f.Status, string(f.Th), f.Path)
 	}
 	return t.append(b)
 }

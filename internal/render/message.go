@@ -18,13 +18,19 @@ type request struct {
 	Served  bool   `json:"served"`
 }
 
+// lapsed marks a line of ours that was given up: nobody knows whether the peer has it.
+const lapsed = " · never acknowledged"
+
 func (p *Printer) message(b []byte, e awp.Event, m wire.Msg) []byte {
 	b = append(b, "msg "+Line(string(m.ID))...)
 	if m.Re != "" {
 		b = append(b, " (re "+Line(string(m.Re))+")"...)
 	}
-	if e.Dir == awp.Out && e.Acked {
+	switch {
+	case e.Dir == awp.Out && e.Acked:
 		b = append(b, " ✓"...)
+	case e.Lapsed:
+		b = append(b, lapsed...)
 	}
 	b = append(b, '\n')
 	if p.Subject && m.Subject != "" {

@@ -12,6 +12,7 @@ import (
 // depends on the event's type (CONTROL.md section 3).
 type noted struct {
 	Event  string         `json:"event"`
+	Lines  int            `json:"lines"`
 	Name   string         `json:"name"`
 	Path   string         `json:"path"`
 	Reason string         `json:"reason"`
@@ -23,7 +24,7 @@ type noted struct {
 }
 
 // appendNoted says what the home noted about a peer.
-func appendNoted(b []byte, e awp.Event) []byte {
+func appendNoted(b []byte, e awp.Event, label string) []byte {
 	var n noted
 	if len(e.Meta) > 0 {
 		if err := json.Unmarshal(e.Meta, &n); err != nil {
@@ -44,6 +45,8 @@ func appendNoted(b []byte, e awp.Event) []byte {
 		}
 	case "refused":
 		b = append(b, "refused a connection: "+Line(n.Reason)...)
+	case "expired":
+		b = append(b, "gave up on "+Count(n.Lines, "line", "lines")+" that "+label+" did not acknowledge in time"...)
 	case "shares":
 		b = append(b, n.shares()...)
 	case "private":

@@ -8,42 +8,33 @@ import (
 	"github.com/awp-suite/awp"
 )
 
-// Address returns what another agent connects to: the tailcat address when there is one,
-// else the first listener's. It may be empty.
-func Address(s awp.Status) string {
-	if s.Tailcat != "" {
-		return s.Tailcat
-	}
-	if others := listeners(s); len(others) > 0 {
-		return others[0]
-	}
-	return ""
-}
-
-// listeners returns the addresses other than tailcat's.
-func listeners(s awp.Status) []string {
-	var others []string
-	for _, a := range s.Addresses {
-		if !strings.HasPrefix(a, "tailcat:") {
-			others = append(others, a)
-		}
-	}
-	return others
-}
-
 // Up appends what a person who brought an agent up wants to know and hand on.
 func Up(b []byte, s awp.Status) []byte {
 	b = fmt.Appendf(b, "awp is up as %s\n", Line(s.Name))
 	b = fmt.Appendf(b, "  key      %s\n", s.Key)
 	address := Address(s)
-	if address == "" {
-		why := ""
-		if s.TailcatError != "" {
-			why = " (tailcat: " + Line(s.TailcatError) + ")"
-		}
-		return fmt.Appendf(b, "  address  none yet%s\n", why)
+	switch {
+	case address != "":
+		b = fmt.Appendf(b, "  address  %s\n", Line(address))
+	case nowhere(s):
+		return append(b, "  address  none; "+listensNowhere+"\n"...)
+	case s.TailcatError != "":
+		b = fmt.Appendf(b, "  address  none yet (tailcat: %s)\n", Line(s.TailcatError))
+	default:
+		b = append(b, "  address  none yet\n"...)
 	}
-	b = fmt.Appendf(b, "  address  %s\n", Line(address))
+	for _, e := range s.ListenErrors {
+		b = append(b, "  listen   "+failed(e)+"\n"...)
+	}
+	if len(s.ListenErrors) > 0 {
+		b = append(b, "awp keeps trying to listen there; to listen elsewhere: awp down, then awp up --listen ADDR\n"...)
+	}
+	if instead := Wildcard(address); instead != "" {
+		return append(b, instead+"\n"...)
+	}
+	if address == "" {
+		return b
+	}
 	return fmt.Appendf(b, "share the address with the other agent; they run: awp connect %s\n", Arg(address))
 }
 
@@ -63,7 +54,10 @@ func Status(b []byte, s awp.Status, now time.Time) []byte {
 		b = fmt.Appendf(b, "  listen   %s\n", Line(a))
 	}
 	for _, e := range s.ListenErrors {
-		b = fmt.Appendf(b, "  listen   %s failed: %s\n", Line(e.Address), Line(e.Error))
+		b = append(b, "  listen   "+failed(e)+"\n"...)
+	}
+	if nowhere(s) {
+		b = append(b, "  listen   none; "+listensNowhere+"\n"...)
 	}
 	if len(s.Serve) > 0 {
 		b = fmt.Appendf(b, "  serves   %s (to peers holding a grant)\n", Line(strings.Join(s.Serve, ", ")))

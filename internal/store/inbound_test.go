@@ -144,7 +144,7 @@ func TestStatesAndTheirTimes(t *testing.T) {
 	p.send(state("working", ""))
 	now.step(time.Hour)
 	p.send(state("working", "")) // the same again: since stays
-	list, err := h.store.Threads(context.Background(), "", false)
+	list, err := h.store.Threads(context.Background(), "", false, 0)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -155,7 +155,7 @@ func TestStatesAndTheirTimes(t *testing.T) {
 	if _, err := h.store.SetState(context.Background(), StateReport{Token: "a", Thread: "t1", State: "done"}); err != nil {
 		t.Fatal(err)
 	}
-	if open, _ := h.store.Threads(context.Background(), "ann", true); len(open) != 0 {
+	if open, _ := h.store.Threads(context.Background(), "ann", true, 0); len(open) != 0 {
 		t.Errorf("still open: %+v", open)
 	}
 	if _, err := h.store.SetState(context.Background(), StateReport{Token: "b", Thread: "t9", State: "done"}); awp.CodeOf(err) != awp.NotFound {

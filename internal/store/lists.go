@@ -41,8 +41,8 @@ func (s *Store) threadByRow(n int64) (*awp.Thread, error) {
 }
 
 // Threads returns the threads, most recently active first: all, one peer's, or only the
-// open ones.
-func (s *Store) Threads(ctx context.Context, who string, open bool) ([]awp.Thread, error) {
+// open ones; with last not 0, at most so many.
+func (s *Store) Threads(ctx context.Context, who string, open bool, last int) ([]awp.Thread, error) {
 	sc, err := s.scope(Filter{Who: who})
 	if err != nil {
 		return nil, err
@@ -51,7 +51,12 @@ func (s *Store) Threads(ctx context.Context, who string, open bool) ([]awp.Threa
 	if open {
 		cond += " AND t.my_state NOT IN ('done', 'failed', 'closed') AND t.their_state NOT IN ('done', 'failed', 'closed')"
 	}
-	list, err := collect(ctx, s.ro, scanThread, "SELECT "+threadColumns+"WHERE t.shown = 1 AND "+cond+" ORDER BY t.n DESC", args...)
+	query := "SELECT " + threadColumns + "WHERE t.shown = 1 AND " + cond
+	if last > 0 { // to sort numbers is cheap, to read whole rows is not
+		query = "SELECT " + threadColumns + "WHERE t.n IN (SELECT n FROM thread t WHERE t.shown = 1 AND " + cond + " ORDER BY t.updated DESC, t.n DESC LIMIT ?)"
+		args = append(args, last)
+	}
+	list, err := collect(ctx, s.ro, scanThread, query+" ORDER BY t.n DESC", args...)
 	slices.SortStableFunc(list, func(a, b awp.Thread) int { return b.Updated.Compare(a.Updated) })
 	return list, err
 }

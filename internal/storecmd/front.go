@@ -35,7 +35,7 @@ func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
 		return inBatches(list, err, send)
 	})
 	ipc.HandleStream(srv, ipc.Threads, func(ctx context.Context, p ipc.ThreadsParams, send func([]awp.Thread) error) (ipc.None, error) {
-		list, err := s.Threads(ctx, p.Who, p.Open)
+		list, err := s.Threads(ctx, p.Who, p.Open, max(0, p.Last))
 		return inBatches(list, err, send)
 	})
 	ipc.HandleStream(srv, ipc.Blobs, func(ctx context.Context, p ipc.BlobsParams, send func([]awp.Blob) error) (ipc.None, error) {

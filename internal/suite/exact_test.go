@@ -40,7 +40,7 @@ func (h *home) read() record {
 		return nil
 	})
 	check(h.t, err)
-	r.threads, err = s.Threads(context.Background(), "", false)
+	r.threads, err = s.Threads(context.Background(), "", false, 0)
 	check(h.t, err)
 	r.blobs, err = s.Blobs(context.Background(), "")
 	check(h.t, err)
