@@ -84,7 +84,7 @@ func (s *Store) Send(ctx context.Context, m Message) (Receipt, error) {
 	}
 	failpoint.Hit("store/staged")
 	var r Receipt
-	err = s.w.do(context.WithoutCancel(ctx), func(t *tx) error { // the copies' fate hangs on the outcome
+	err = s.w.do(ctx, func(t *tx) error {
 		kept = false
 		r, kept, err = t.send(m, key, parts, staged)
 		return err

@@ -118,17 +118,15 @@ func (w *writer) settle(ctx context.Context) error {
 	return w.do(ctx, func(*tx) error { return nil })
 }
 
-// do makes a change and waits until it is durable. When ctx ends first the change may
-// still be made.
+// do makes a change and waits until it is durable or has failed, whatever becomes of ctx
+// meanwhile: apply's results are the caller's to read. It does not begin once ctx ended.
 func (w *writer) do(ctx context.Context, apply func(*tx) error) error {
-	done := make(chan error, 1)
-	w.submit(op{apply: apply, done: func(err error) { done <- err }})
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	done := make(chan error, 1)
+	w.submit(op{apply: apply, done: func(err error) { done <- err }})
+	return <-done
 }
 
 func (w *writer) close() {
