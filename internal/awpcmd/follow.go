@@ -111,7 +111,11 @@ func (f *follower) print(e awp.Event) error {
 
 // mark marks what was printed as read. What an ended connection leaves is marked later.
 func (f *follower) mark(ctx context.Context, conn *ipc.Conn) error {
-	if err := mark(ctx, conn, f.unmarked); err != nil {
+	err := mark(f.unmarked, func(p ipc.MarkParams) error {
+		_, err := ipc.Mark.Call(ctx, conn, p)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	f.unmarked = nil

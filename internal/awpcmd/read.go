@@ -39,11 +39,7 @@ recent. What is shown is marked as read, also when the output goes through grep 
 			}
 			params.Thread = awp.ThreadID(args[0])
 		}
-		conn, err := a.store(c.Context())
-		if err != nil {
-			return err
-		}
-		events, result, err := gather(c.Context(), conn, ipc.Read, params)
+		events, result, err := a.read(c.Context(), params)
 		if err != nil {
 			return err
 		}
@@ -51,7 +47,7 @@ recent. What is shown is marked as read, also when the output goes through grep 
 		if noMark {
 			marked = nil
 		}
-		return showAndMark(c.Context(), conn, marked, func() error {
+		return a.showAndMark(c.Context(), marked, func() error {
 			if a.json {
 				return a.printJSON(newShown(events, marked, result))
 			}

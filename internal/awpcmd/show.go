@@ -41,6 +41,20 @@ func gather[P any](ctx context.Context, c *ipc.Conn, m ipc.Stream[P, awp.Event, 
 	return events, result, err
 }
 
+// read gathers events of the log, over a restart of awp-store if there is one: nothing is
+// shown before all of them are there.
+func (a *app) read(ctx context.Context, params ipc.ReadParams) (events []awp.Event, result ipc.ReadResult, err error) {
+	home, err := a.homeDir()
+	if err != nil {
+		return nil, result, err
+	}
+	err = a.daemon.Retry(ctx, home, ipc.StoreSocket, func(ctx context.Context, c *ipc.Conn) (err error) {
+		events, result, err = gather(ctx, c, ipc.Read, params)
+		return err
+	})
+	return events, result, err
+}
+
 // printer renders events for people. Without a banner the thread is known.
 func printer(banner bool) *render.Printer {
 	return &render.Printer{Zone: time.Local, Banner: banner}
@@ -57,16 +71,19 @@ func appendEvents(b []byte, p *render.Printer, events []awp.Event) []byte {
 // showAndMark runs show and then marks the events as read: in this order, so that what
 // could not be shown stays unread. A reader that left early, such as head, had the whole
 // of it in its hands.
-func showAndMark(ctx context.Context, c *ipc.Conn, events []awp.Event, show func() error) error {
+func (a *app) showAndMark(ctx context.Context, events []awp.Event, show func() error) error {
 	outlivePipe()
 	if err := show(); err != nil && !errors.Is(err, errGone) {
 		return err
 	}
-	return mark(ctx, c, events)
+	return mark(events, func(p ipc.MarkParams) error { // to mark twice is to mark once
+		_, err := repeat(ctx, a, ipc.Mark, p)
+		return err
+	})
 }
 
 // mark marks those of the events that are unread.
-func mark(ctx context.Context, c *ipc.Conn, events []awp.Event) error {
+func mark(events []awp.Event, call func(ipc.MarkParams) error) error {
 	var seqs []int64
 	for _, e := range events {
 		if e.Unread {
@@ -75,7 +92,7 @@ func mark(ctx context.Context, c *ipc.Conn, events []awp.Event) error {
 	}
 	for len(seqs) > 0 {
 		n := min(len(seqs), ipc.MaxMark)
-		if _, err := ipc.Mark.Call(ctx, c, ipc.MarkParams{Seqs: seqs[:n]}); err != nil {
+		if err := call(ipc.MarkParams{Seqs: seqs[:n]}); err != nil {
 			return err
 		}
 		seqs = seqs[n:]

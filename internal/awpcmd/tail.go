@@ -61,21 +61,17 @@ the earliest unread message on.`,
 }
 
 func (a *app) tailOnce(ctx context.Context, t tailing) error {
-	conn, err := a.store(ctx)
-	if err != nil {
-		return err
-	}
 	params := ipc.ReadParams{Who: t.who, Thread: t.thread, Last: tailMost, Unread: true}
-	events, _, err := gather(ctx, conn, ipc.Read, params)
+	events, _, err := a.read(ctx, params)
 	if err != nil {
 		return err
 	}
 	if t.all && len(events) > 0 {
-		if events, err = amid(ctx, conn, params, events); err != nil {
+		if events, err = a.amid(ctx, params, events); err != nil {
 			return err
 		}
 	}
-	return showAndMark(ctx, conn, events, func() error {
+	return a.showAndMark(ctx, events, func() error {
 		switch {
 		case a.json:
 			return a.printLines(events)
@@ -90,9 +86,9 @@ func (a *app) tailOnce(ctx context.Context, t tailing) error {
 
 // amid returns the unread events together with what we sent and what the home noted
 // since the first of them.
-func amid(ctx context.Context, conn *ipc.Conn, params ipc.ReadParams, unread []awp.Event) ([]awp.Event, error) {
+func (a *app) amid(ctx context.Context, params ipc.ReadParams, unread []awp.Event) ([]awp.Event, error) {
 	params.Unread = false
-	events, _, err := gather(ctx, conn, ipc.Read, params)
+	events, _, err := a.read(ctx, params)
 	if err != nil {
 		return nil, err
 	}

@@ -78,11 +78,11 @@ the tool that runs awp; many allow about 2 minutes.`,
 }
 
 func (a *app) wait(ctx context.Context, params ipc.WaitParams, timeout time.Duration) error {
-	conn, events, result, err := a.await(ctx, params, timeout)
+	events, result, err := a.await(ctx, params, timeout)
 	if err != nil {
 		return err
 	}
-	err = showAndMark(ctx, conn, events, func() error {
+	err = a.showAndMark(ctx, events, func() error {
 		if a.json {
 			return a.printJSON(newShown(events, events, result))
 		}
@@ -106,21 +106,21 @@ func (a *app) wait(ctx context.Context, params ipc.WaitParams, timeout time.Dura
 // await waits, over a restart of awp-store if there is one: nothing is marked before it
 // is shown, so a wait can be begun again. It starts the daemon once, at the beginning; a
 // daemon that somebody stops during the wait stays down.
-func (a *app) await(ctx context.Context, params ipc.WaitParams, timeout time.Duration) (*ipc.Conn, []awp.Event, ipc.ReadResult, error) {
+func (a *app) await(ctx context.Context, params ipc.WaitParams, timeout time.Duration) ([]awp.Event, ipc.ReadResult, error) {
 	deadline := time.Now().Add(timeout)
 	conn, err := a.store(ctx)
 	for {
 		if err != nil {
-			return nil, nil, ipc.ReadResult{}, err
+			return nil, ipc.ReadResult{}, err
 		}
 		params.Timeout = max(0, time.Until(deadline)).Milliseconds()
 		var events []awp.Event
 		var result ipc.ReadResult
 		events, result, err = gather(ctx, conn, ipc.Wait, params)
-		if err == nil {
-			return conn, events, result, nil
-		}
 		conn.Close()
+		if err == nil {
+			return events, result, nil
+		}
 		if ipc.Lost(err) && ctx.Err() == nil {
 			conn, err = a.reattach(ctx, waitAbsence)
 		}
