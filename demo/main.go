@@ -57,11 +57,12 @@ func play(lead, worker *agent, tmp string) error {
 	s := &script{}
 
 	s.say("Two agents come up, each with a home of its own.")
-	s.on(worker, "up", "--name", worker.name, "--about", "Test runner for acme/api")
+	up := s.on(worker, "up", "--name", worker.name, "--about", "Test runner for acme/api")
 	s.on(lead, "up", "--name", lead.name)
 
 	s.say("The lead connects to the worker's address.")
 	address := strings.TrimSpace(s.quiet(worker, "address"))
+	s.expect(up, "address  "+address)
 	s.on(lead, "connect", address)
 	s.on(lead, "alias", worker.name, "w")
 
