@@ -94,6 +94,10 @@ func (s *Store) Addressee(who string, th awp.ThreadID) (awp.Key, error) {
 	if th == "" {
 		return awp.Key{}, &awp.Error{Code: awp.Invalid, Message: "no peer and no thread was named", Hint: "name a peer; awp peers lists them"}
 	}
+	key, known, era := s.whose.get(th)
+	if known {
+		return key, nil
+	}
 	keys, err := s.threadPeers(th)
 	if err != nil {
 		return awp.Key{}, err
@@ -102,6 +106,7 @@ func (s *Store) Addressee(who string, th awp.ThreadID) (awp.Key, error) {
 	case 0:
 		return awp.Key{}, noThread(th, "")
 	case 1:
+		s.whose.put(th, keys[0], era)
 		return keys[0], nil
 	}
 	return awp.Key{}, &awp.Error{

@@ -52,6 +52,7 @@ type Store struct {
 	files    *files
 	hub      hub
 	links    registry
+	whose    whose
 	lock     *lockFile
 
 	stop    context.CancelFunc

@@ -79,6 +79,9 @@ func (t *tx) writeThread(r *threadRow) error {
 // active marks that a message or a state of the thread was exchanged. A later subject
 // fills one that is still empty (PROTOCOL.md section 11).
 func (t *tx) active(r *threadRow, subject string) {
+	if !r.shown {
+		t.then(func() { t.s.whose.changed(r.th) })
+	}
 	r.shown = true
 	r.updated = ms(t.now)
 	if r.subject == "" {
