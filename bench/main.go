@@ -73,7 +73,7 @@ func (b *bench) run(ctx context.Context, only string) (err error) {
 			continue
 		}
 		known = true
-		progress("%s", one.name)
+		progress("%s%s", one.name, busy())
 		if err := one.run(ctx, b); err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}

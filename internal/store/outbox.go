@@ -27,6 +27,7 @@ func (t *tx) enqueue(r *threadRow, typ string, id awp.MessageID, body []byte) (s
 
 // enqueueChunks puts the chunks of a staged file into the outbox, ahead of its message.
 func (t *tx) enqueueChunks(r *threadRow, blobN, size int64) error {
+	t.chunks = true
 	for n := range blob.Chunks(size, wire.ChunkSize) {
 		seq := t.nextSeq
 		t.nextSeq++
@@ -61,8 +62,14 @@ func (t *tx) retire(p *peerRow, id awp.MessageID) error {
 		return err
 	}
 	t.acked = append(t.acked, ackKey{p.key, id})
+	if !t.chunks {
+		return nil
+	}
 	n, err := t.changed("DELETE FROM chunk WHERE thread = ? AND seq < ?", thread, seq)
 	if err != nil || n == 0 {
+		return err
+	}
+	if err := t.row("SELECT EXISTS (SELECT 1 FROM chunk)").Scan(&t.chunks); err != nil {
 		return err
 	}
 	return t.settleSent(p)

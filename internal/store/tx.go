@@ -25,6 +25,7 @@ type tx struct {
 	peers   map[awp.Key]*peerRow
 	threads map[threadKey]*threadRow
 	nextSeq int64
+	chunks  bool // the outbox may hold chunks: most never do, and an ack need not look
 	lease   awp.MessageID // as stored: no id handed out is larger
 
 	// Of the running transaction:
@@ -50,6 +51,9 @@ func newTx(ctx context.Context, s *Store, conn *sql.Conn) (*tx, error) {
 	// Chunks share the log's numbers, so both have to be looked at.
 	err := t.row("SELECT 1 + max((SELECT coalesce(max(seq), 0) FROM line), (SELECT coalesce(max(seq), 0) FROM chunk))").Scan(&t.nextSeq)
 	if err != nil {
+		return nil, dbError("awp.db", err)
+	}
+	if err = t.row("SELECT EXISTS (SELECT 1 FROM chunk)").Scan(&t.chunks); err != nil {
 		return nil, dbError("awp.db", err)
 	}
 	err = t.row("SELECT value FROM memory WHERE name = 'last_id'").Scan(&t.lease)
@@ -115,6 +119,7 @@ func (t *tx) rollback() {
 	t.exec("ROLLBACK") //nolint:errcheck // SQLite may have rolled back itself
 	t.forget()
 	t.lease = "" // unknown
+	t.chunks = true
 	t.s.files.forget()
 	t.reset()
 }
