@@ -78,6 +78,7 @@ func (m *Machine) pong(now time.Time, l Line) []Effect {
 		return nil
 	}
 	m.pingID, m.measured = "", true
+	m.owed.ponged(m.pingAt)
 	return []Effect{RTT{Took: now.Sub(m.pingAt)}}
 }
 

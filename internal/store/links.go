@@ -24,9 +24,10 @@ type Wire interface {
 
 // Want is a peer with unfinished business.
 type Want struct {
-	Peer  awp.Key
-	Addrs []Target // best first
-	New   bool     // because of new outbound work
+	Peer    awp.Key
+	Addrs   []Target // best first
+	New     bool     // because of new outbound work
+	Waiting bool     // lines wait for it
 }
 
 // Target is an address to try.

@@ -184,6 +184,7 @@ func (d *daemon) setTunnel(addr string, err error) {
 	b := d.board
 	b.mu.Lock()
 	same := b.tunnel == addr && b.tunnelErr == why
+	back := b.tunnelErr != "" && why == ""
 	b.tunnel, b.tunnelErr = addr, why
 	b.mu.Unlock()
 	switch {
@@ -195,6 +196,9 @@ func (d *daemon) setTunnel(addr string, err error) {
 		d.log.Info("listening", "kind", wire.KindTailcat)
 	}
 	d.tellListening()
+	if back {
+		d.hurry()
+	}
 }
 
 func (d *daemon) tellListening() {

@@ -50,6 +50,7 @@ func Run(ctx context.Context, cfg Config, control net.Listener) error {
 	defer tasks.Wait()
 	defer cancel()
 	tasks.Go(func() { d.listen(ctx) })
+	tasks.Go(func() { d.watchSleep(ctx) })
 	tasks.Go(func() { d.followStore(ctx) })
 	return d.server().Serve(ctx, control)
 }
