@@ -44,6 +44,8 @@ const (
 	AnswerWithin     = 5 * time.Second        // silence that then ends a link
 	SlowestBytes     = 64 << 10               // a second that AnswerWithin allows more for each so many bytes
 	SlowestLines     = 50                     // and lines, of those written and not known to have arrived
+	ProbeBytes       = 128 << 10              // written after a ping that ask for another one
+	ProbeLines       = 64                     // likewise
 	FirstPing        = 3 * time.Second        // after the peer's resume, if no round trip is known
 	HandshakeTimeout = 30 * time.Second       // for hello and auth, reading and writing
 	ResumeTimeout    = 15 * time.Second       // wait for the peer's resume, then replay everything

@@ -17,9 +17,14 @@ type owed struct {
 	lines, bytes int       // not known to have arrived
 	after        [2]int    // of them, lines and bytes written after our last ping
 	since        time.Time // of the oldest; of its write or of the ping before it
+	loaded       bool      // our last ping stands behind much in the transport's buffer
 }
 
 func (o *owed) any() bool { return o.lines > 0 }
+
+// much reports whether a ping is due for its bytes alone, so that at the end of a file
+// little is owed, and the end is not waited for longer than it takes.
+func (o *owed) much() bool { return o.after[1] >= wire.ProbeBytes || o.after[0] >= wire.ProbeLines }
 
 func (o *owed) wrote(now time.Time, w Wrote) {
 	if !o.any() {
@@ -31,7 +36,10 @@ func (o *owed) wrote(now time.Time, w Wrote) {
 	o.after[1] += w.Bytes
 }
 
-func (o *owed) pinged() { o.after = [2]int{} }
+func (o *owed) pinged() {
+	o.loaded = o.bytes >= wire.ProbeBytes
+	o.after = [2]int{}
+}
 
 // ponged takes the answer to our last ping, which was sent at.
 func (o *owed) ponged(at time.Time) {
@@ -45,6 +53,15 @@ func (o *owed) patience() time.Duration {
 	return wire.AnswerWithin +
 		time.Duration(o.bytes)*time.Second/wire.SlowestBytes +
 		time.Duration(o.lines)*time.Second/wire.SlowestLines
+}
+
+// wrote takes a report of the writer.
+func (m *Machine) wrote(now time.Time, w Wrote) []Effect {
+	m.owed.wrote(now, w)
+	if m.state == Live && m.pingID == "" && m.owed.much() {
+		return []Effect{Ping{}}
+	}
+	return nil
 }
 
 // owedAt is when silence is due for a ping or, while one is out, for the end.

@@ -105,11 +105,7 @@ func (t *tx) wantLink(p *peerRow, want Want) error {
 		return err
 	}
 	want.Peer, want.Addrs = p.key, targets
-	t.then(func() {
-		if !t.s.links.connected(want.Peer) {
-			t.s.links.tell(func(w Wire) { w.Want(want) })
-		}
-	})
+	t.then(func() { t.s.links.want(want) })
 	return nil
 }
 
