@@ -12,7 +12,7 @@ import (
 const targetsQuery = "SELECT addr, source FROM addr WHERE peer = ? ORDER BY last_ok DESC, source, added DESC LIMIT 8"
 
 // keepWarm is how long after the last message a link is kept up that nothing needs: the
-// next message of a conversation should not pay for a dial (doc/adr/0008-warm-links.md).
+// next message of a conversation should not pay for a dial (doc/adr/0014-warm-links.md).
 const keepWarm = 24 * time.Hour
 
 // wantedQuery says whether lines wait for a peer; and whether there is other unfinished

@@ -44,7 +44,8 @@ type Node struct {
 // noGSO keeps the kernel from cutting our packets up. Where a link on the way takes less
 // than 1360 bytes, bulk on a direct path that uses UDP segmentation offload stalls for
 // good within megabytes, and pings behind it (NATLAB.md section 8). Without it the same
-// path carried 8 to 26 MiB/s; the cost where nothing is in the way is about a third.
+// path carried 8 to 26 MiB/s; where nothing is in the way a file takes about half as long
+// again (doc/adr/0012-tailcat-behind-one-package.md).
 const noGSO = "TS_DEBUG_DISABLE_UDP_GSO"
 
 // New returns a node that neither listens nor dials yet. Call it before anything else
