@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -75,7 +76,7 @@ func (n *Node) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	c := &tailcat.Client{Server: tailcat.Addr(addr), Key: k.clientKey("dial", server), Logf: n.logf, DERPMapURL: n.opt.DERPMapURL}
 	nc, err := c.DialTCPPort(ctx, wire.TunnelPort)
 	if err != nil {
-		c.Close() //nolint:errcheck // it has no way to fail
+		n.end(c)
 		return nil, unreachable(err)
 	}
 	dialed, ok := n.newConn(nc, c, server, s)
@@ -141,6 +142,26 @@ func (n *Node) newConn(nc net.Conn, client *tailcat.Client, server key.NodePubli
 	return c, !n.closed
 }
 
+// tidyEvery is the least time between two times that memory is given back.
+const tidyEvery = time.Second
+
+// end closes a client, and gives its memory back. Each brings 40 MB of buffers, nearly
+// all of them never touched, so that they cost nothing until the garbage collector hands
+// them out again and they are wiped: 26 attempts at a peer that was away took a process
+// from 26 to 260 MB. Fresh pages stay untouched.
+func (n *Node) end(c *tailcat.Client) {
+	c.Close() //nolint:errcheck // it has no way to fail
+	n.mu.Lock()
+	due := time.Since(n.tidied) >= tidyEvery
+	if due {
+		n.tidied = time.Now()
+	}
+	n.mu.Unlock()
+	if due {
+		debug.FreeOSMemory()
+	}
+}
+
 // Close closes the connection and, once the peer knows or a moment passed, its client.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
@@ -164,7 +185,7 @@ func (c *conn) drain() {
 		cancel()
 		<-done
 	}
-	c.client.Close() //nolint:errcheck // it has no way to fail
+	c.node.end(c.client)
 	close(c.gone)
 	c.node.mu.Lock()
 	delete(c.node.open, c)

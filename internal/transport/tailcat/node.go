@@ -38,6 +38,7 @@ type Node struct {
 	slots  map[key.NodePublic]*slot
 	open   map[*conn]struct{}
 	closed bool
+	tidied time.Time
 	busy   sync.WaitGroup // dials and dialed connections
 }
 

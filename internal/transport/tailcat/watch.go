@@ -53,7 +53,7 @@ func (n *Node) probe(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeFor)
 	defer cancel()
 	c := &tailcat.Client{Server: tailcat.Addr(addr), Key: k.clientKey("probe", k.Key.Public()), Logf: n.logf}
-	defer c.Close()
+	defer n.end(c)
 	for patience := knockFirst; ; patience = min(2*patience, knockMax) {
 		knock, done := context.WithTimeout(ctx, patience)
 		_, err := c.Ping(knock)
