@@ -61,8 +61,8 @@ const (
 	ConnectTimeout = 60 * time.Second // the connect command
 	BackoffMin     = time.Second
 	BackoffMax     = 60 * time.Second
-	RushMax        = 2 * time.Second // instead, while lines wait and
-	RushFor        = 2 * time.Minute // a link was lost, or there was new work, this lately
+	RushMax        = 2 * time.Second  // instead, while lines wait and
+	RushFor        = 2 * time.Minute  // a link was lost, or there was new work, this lately
 	DialBackGrace  = 15 * time.Second // when the peer's hello is all we know of its addresses
 	TieBreakWindow = 5 * time.Second  // in which two links count as opened simultaneously
 	TunnelPort     = 1                // the TCP port inside a tailcat tunnel

@@ -25,7 +25,7 @@ type tx struct {
 	peers   map[awp.Key]*peerRow
 	threads map[threadKey]*threadRow
 	nextSeq int64
-	chunks  bool // the outbox may hold chunks: most never do, and an ack need not look
+	chunks  bool          // the outbox may hold chunks: most never do, and an ack need not look
 	lease   awp.MessageID // as stored: no id handed out is larger
 
 	// Of the running transaction:
