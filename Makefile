@@ -5,9 +5,10 @@ export CGO_ENABLED := 0
 GO      ?= go
 PREFIX  ?= $(HOME)/.local
 FUZZTIME ?= 20s
+TRANSPORT ?= unix
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test check race fuzz bench golden clean
+.PHONY: help build install demo test test-net check race fuzz bench golden clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,11 +20,14 @@ install: build ## copy the programs to PREFIX/bin (default ~/.local/bin)
 	mkdir -p "$(PREFIX)/bin"
 	for p in cmd/*; do install -m 755 "bin/$$(basename $$p)" "$(PREFIX)/bin/"; done
 
-demo: build ## watch two agents finish a task, in under a minute
-	$(GO) run ./demo bin
+demo: build ## watch two agents finish a task, in under a minute; TRANSPORT=tailcat: through a relay and a tunnel
+	$(GO) run ./demo -transport $(TRANSPORT) bin
 
 test: ## run every test
 	$(GO) test -timeout 15m ./...
+
+test-net: ## run the tests that need a network namespace (Linux); AWP_SKIP_NET=1 skips them
+	AWP_TEST_NET=1 $(GO) test -timeout 15m -count 1 -v ./internal/nettest
 
 check: bin/staticcheck ## format, vet, staticcheck, and the tests again under the race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }

@@ -1,6 +1,9 @@
 // Command demo plays one real task between two agents on this machine, with the programs
 // in the directory that its argument names, and checks every step. It is what `make demo`
 // runs: the quickest way to see what the suite does. It uses nothing but the command awp.
+//
+// With -transport tailcat the two meet through a relay that the demo starts, on loopback,
+// and then talk through a tunnel, as two machines behind routers would.
 package main
 
 import (
@@ -8,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/json/v2"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,19 +22,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: demo DIRECTORY-OF-THE-PROGRAMS")
+	transport := flag.String("transport", "unix", "unix, or tailcat through a relay on this machine")
+	flag.Parse()
+	if flag.NArg() != 1 || *transport != "unix" && *transport != "tailcat" {
+		fmt.Fprintln(os.Stderr, "usage: demo [-transport unix|tailcat] DIRECTORY-OF-THE-PROGRAMS")
 		os.Exit(2)
 	}
 	start := time.Now()
-	if err := run(os.Args[1]); err != nil {
+	if err := run(flag.Arg(0), *transport == "tailcat"); err != nil {
 		fmt.Fprintln(os.Stderr, "demo failed:", err)
 		os.Exit(1)
 	}
 	fmt.Printf("\nevery step held, in %.1f seconds\n", time.Since(start).Seconds())
 }
 
-func run(bin string) (err error) {
+func run(bin string, tunnel bool) (err error) {
 	bin, err = filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -42,6 +48,13 @@ func run(bin string) (err error) {
 	defer os.RemoveAll(tmp)
 	lead := &agent{name: "lead@laptop", awp: filepath.Join(bin, "awp"), home: filepath.Join(tmp, "lead")}
 	worker := &agent{name: "worker@sandbox", awp: filepath.Join(bin, "awp"), home: filepath.Join(tmp, "worker")}
+	if tunnel {
+		stop, err := relay(bin, tmp, lead, worker)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	defer func() {
 		for _, a := range []*agent{lead, worker} {
 			if _, derr := a.run("down"); derr != nil {
@@ -120,13 +133,17 @@ func writeLog(path string) (string, [32]byte, error) {
 	return path, sha256.Sum256(b.Bytes()), os.WriteFile(path, b.Bytes(), 0o600)
 }
 
-// agent is one side: a name and a home.
-type agent struct{ name, awp, home string }
+// agent is one side: a name, a home, and where it listens.
+type agent struct{ name, awp, home, listen string }
 
 // run runs one awp command in the agent's home and returns what it printed.
 func (a *agent) run(args ...string) (string, error) {
 	cmd := exec.Command(a.awp, args...)
-	cmd.Env = []string{"AWP_HOME=" + a.home, "AWP_LISTEN=unix:" + a.home + ".sock"}
+	listen := a.listen
+	if listen == "" {
+		listen = "unix:" + a.home + ".sock"
+	}
+	cmd.Env = []string{"AWP_HOME=" + a.home, "AWP_LISTEN=" + listen}
 	for _, set := range os.Environ() { // the caller's own AWP settings are not the demo's
 		if !strings.HasPrefix(set, "AWP_") {
 			cmd.Env = append(cmd.Env, set)

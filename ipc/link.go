@@ -157,6 +157,9 @@ type Want struct {
 	Peer  awp.Key      `json:"peer"`
 	Addrs []DialTarget `json:"addrs,omitzero"` // best first; may be empty
 	New   bool         `json:"new,omitzero"`   // new outbound work: no grace, backoff reset
+	// Waiting says that lines wait for the peer: for a while after the loss of its link,
+	// attempts follow each other quickly.
+	Waiting bool `json:"waiting,omitzero"`
 }
 
 // DialTarget is an address to try. Source is connect, introduce or hello.

@@ -40,6 +40,12 @@ const MaxDepth = 512
 const (
 	PingInterval     = 30 * time.Second       // silence before a ping; configurable
 	MissedPongs      = 2                      // unanswered pings that end a link
+	ProbeAfter       = 2 * time.Second        // silence before a ping while written lines may not have arrived
+	AnswerWithin     = 5 * time.Second        // silence that then ends a link
+	SlowestBytes     = 64 << 10               // a second that AnswerWithin allows more for each so many bytes
+	SlowestLines     = 50                     // and lines, of those written and not known to have arrived
+	ProbeBytes       = 128 << 10              // written after a ping that ask for another one
+	ProbeLines       = 64                     // likewise
 	FirstPing        = 3 * time.Second        // after the peer's resume, if no round trip is known
 	HandshakeTimeout = 30 * time.Second       // for hello and auth, reading and writing
 	ResumeTimeout    = 15 * time.Second       // wait for the peer's resume, then replay everything
@@ -55,6 +61,8 @@ const (
 	ConnectTimeout = 60 * time.Second // the connect command
 	BackoffMin     = time.Second
 	BackoffMax     = 60 * time.Second
+	RushMax        = 2 * time.Second  // instead, while lines wait and
+	RushFor        = 2 * time.Minute  // a link was lost, or there was new work, this lately
 	DialBackGrace  = 15 * time.Second // when the peer's hello is all we know of its addresses
 	TieBreakWindow = 5 * time.Second  // in which two links count as opened simultaneously
 	TunnelPort     = 1                // the TCP port inside a tailcat tunnel

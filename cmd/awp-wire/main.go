@@ -13,26 +13,34 @@
 //
 // awp-wire.sock, its control socket, by activation under that name. It connects to
 // awp.sock, where awp-store is. Towards peers it listens on the addresses of the
-// settings (--listen, AWP_LISTEN, config.json): Unix sockets and TCP.
+// settings (--listen, AWP_LISTEN, config.json): Unix sockets, TCP, and, unless that is
+// switched off, tailcat: a WireGuard tunnel over UDP and, by TLS, a relay. For tailcat it
+// opens a UDP port of the system's choice on every interface, and connects to the relay.
 //
 // # STATE
 //
-// None. In the home (AWP_HOME) it reads config.json.
+// tailcat.json in the home (AWP_HOME), mode 0600: the keys and the relay that make the
+// home's tailcat address, and the key to dial with. It is all that makes the address last:
+// copied with the home, the address moves along; damaged, it is reported and never
+// replaced. In the home it reads config.json.
 //
 // # SECURITY
 //
 // Parses strangers' bytes, so it has no database and no key: awp-store signs its
-// handshakes and says who is admitted. Plain TCP goes to private addresses only and is
+// handshakes and says who is admitted. What is in tailcat.json reaches the handshake and
+// no further. Plain TCP goes to private addresses only and is
 // taken from private addresses only, unless AWP_ALLOW_PLAINTEXT=1. Lines, queues,
 // handshakes and links are bounded. Its log never shows lines, keys or addresses, except
-// lines with --trace.
+// lines with --trace; with --verbose it has tailcat's own log, keys and addresses
+// struck out.
 //
 // # FAILURE
 //
 // Killed at any moment it loses nothing: a line counts as sent when the peer's ack is in
 // awp-store, and as received when awp-store has it on disk. While awp-store is away no
-// peer is read; afterwards links are made anew. An address that cannot be listened on is
-// reported in awp status and tried again.
+// peer is read; afterwards links are made anew. An address that cannot be listened on, or
+// a relay that does not answer, is reported in awp status and tried again; everything
+// else works meanwhile.
 package main
 
 import (
@@ -46,6 +54,7 @@ import (
 	"github.com/awp-suite/awp/internal/activation"
 	"github.com/awp-suite/awp/internal/config"
 	"github.com/awp-suite/awp/internal/lifeline"
+	"github.com/awp-suite/awp/internal/transport/tailcat"
 	"github.com/awp-suite/awp/internal/wirecmd"
 	"github.com/awp-suite/awp/ipc"
 )
@@ -75,8 +84,13 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", "awp-wire")
+	level := slog.LevelInfo
+	if set.Verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})).With("program", "awp-wire")
+	opt := tailcat.Options{Home: home, DERPMapURL: set.Tailcat.DERPMapURL, Relay: tailcat.Relay(set.Tailcat.Relay), Log: log}
 	activation.Ready()
 	defer activation.Stopping()
-	return wirecmd.Run(ctx, wirecmd.Config{Home: home, Settings: set, Log: log}, l)
+	return wirecmd.Run(ctx, wirecmd.Config{Home: home, Settings: set, Log: log, Tunnel: tailcat.New(opt)}, l)
 }

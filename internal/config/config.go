@@ -44,6 +44,7 @@ type Settings struct {
 
 	Listen    []string // canonical addresses and ListenTailcat, none twice; may be empty
 	Advertise string   // canonical address, None, or empty: choose one
+	Tailcat   Tailcat
 
 	Presence  bool
 	ShareWith []awp.Key
@@ -93,6 +94,9 @@ func Load(home string, env func(string) string) (Settings, error) {
 		return Settings{}, err
 	}
 	s.finish(env)
+	if err := s.Tailcat.check(); err != nil {
+		return Settings{}, err
+	}
 	return s, nil
 }
 

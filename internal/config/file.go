@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,8 +25,8 @@ const (
 	maxWarnings = 20
 )
 
-// file is config.json while it is read: a JSON object whose keys are settings, and
-// under policyKey another one.
+// file is config.json while it is read: a JSON object whose keys are settings, or hold
+// such objects.
 type file struct {
 	path  string
 	data  []byte
@@ -118,8 +119,8 @@ func (f *file) notObject(prefix string) error {
 // member reads the value of one key.
 func (f *file) member(prefix, name string) error {
 	key := prefix + name
-	if key == policyKey {
-		return f.object(policyKey + ".")
+	if f.isObject(key) {
+		return f.object(key + ".")
 	}
 	named := f.dec.InputOffset() // just behind the key
 	raw, err := f.dec.ReadValue()
@@ -140,6 +141,11 @@ func (f *file) member(prefix, name string) error {
 		return f.fail(at, key+b.where(), fmt.Sprintf("got %s, want %s", clip(b.got), row.want), b.cause)
 	}
 	return nil
+}
+
+// isObject reports whether key holds other keys.
+func (f *file) isObject(key string) bool {
+	return slices.ContainsFunc(f.table, func(row setting) bool { return strings.HasPrefix(row.key, key+".") })
 }
 
 // find returns key's row, or the spelling of a row that differs from it in case only.

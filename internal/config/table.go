@@ -17,12 +17,9 @@ const (
 	envVerbose   = "AWP_VERBOSE"
 )
 
-// policyKey is the one object in config.json; its keys are spelled policy.KEY here.
-const policyKey = "policy"
-
 // setting is one row of the table: where a setting may be written and what takes it.
 type setting struct {
-	key string // in config.json; empty: only in the environment
+	key string // in config.json, a.b for b in the object a; empty: only in the environment
 	env string // empty: only in config.json
 	value
 }
@@ -36,6 +33,11 @@ func (s *Settings) table(home string) []setting {
 		{"model", "AWP_MODEL", remembered(&s.Model, &s.Set.Model)},
 		{"listen", "AWP_LISTEN", s.listen()},
 		{"advertise", "AWP_ADVERTISE", one(&s.Advertise, `an address or "none"`, parseAdvertise)},
+		{"tailcat.derp_map_url", "AWP_TAILCAT_DERP_MAP_URL", one(&s.Tailcat.DERPMapURL, `a URL ("https://…")`, parseURL)},
+		{"tailcat.relay.host", "", one(&s.Tailcat.Relay.Host, "a host name or an IPv4 address", parseHost)},
+		{"tailcat.relay.port", "", port(&s.Tailcat.Relay.Port)},
+		{"tailcat.relay.stun_port", "", port(&s.Tailcat.Relay.STUNPort)},
+		{"tailcat.relay.cert", "", one(&s.Tailcat.Relay.Cert, `"sha256-raw:" and 64 hexadecimal digits`, parsePin)},
 		{"presence", "AWP_PRESENCE", truth(&s.Presence, "0", "false")},
 		{"share_with", "AWP_SHARE_WITH", s.shareWith()},
 		{"blob_limit", "AWP_BLOB_LIMIT", size(&s.BlobLimit)},

@@ -22,6 +22,8 @@ type (
 		Code   wire.Code
 		Detail string
 	}
+	// Heard says that a part of a line came, at that time: a long one may take a while.
+	Heard struct{ At time.Time }
 	// Ended says that nothing more will be read.
 	Ended struct{ Reason string }
 	// Held says that reading stopped because the home is behind; Freed, that it goes on.
@@ -30,6 +32,11 @@ type (
 	Freed struct{}
 	// PingSent answers [Ping]: under this id it went out.
 	PingSent struct{ ID awp.MessageID }
+	// Wrote says that so much of the home's outbox was written, newlines not counted.
+	Wrote struct{ Lines, Bytes int }
+	// Doubt says that the machine slept or its network changed: the link may be dead
+	// without a sign.
+	Doubt struct{}
 	// Flushed answers [Last]: everything is written.
 	Flushed struct{}
 	// WriteFailed says that nothing more can be written.
@@ -51,10 +58,13 @@ type (
 
 func (Line) event()        {}
 func (BadLine) event()     {}
+func (Heard) event()       {}
 func (Ended) event()       {}
 func (Held) event()        {}
 func (Freed) event()       {}
 func (PingSent) event()    {}
+func (Wrote) event()       {}
+func (Doubt) event()       {}
 func (Flushed) event()     {}
 func (WriteFailed) event() {}
 func (AskBye) event()      {}

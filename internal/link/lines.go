@@ -77,7 +77,12 @@ func (m *Machine) pong(now time.Time, l Line) []Effect {
 	if l.Re == "" || l.Re != m.pingID {
 		return nil
 	}
-	m.pingID, m.measured = "", true
+	m.pingID = ""
+	m.owed.ponged(m.pingAt)
+	if m.owed.loaded {
+		return nil // it measured our own queue
+	}
+	m.measured = true
 	return []Effect{RTT{Took: now.Sub(m.pingAt)}}
 }
 

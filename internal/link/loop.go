@@ -51,6 +51,8 @@ type Loop struct {
 	trying  bool     // an attempt runs, whatever the state
 	wakeAt  time.Time
 	backoff time.Duration // the next wait, before jitter
+	waiting bool          // lines wait for the peer
+	rush    time.Time     // until then they shorten the waits
 	upSince time.Time
 	told    bool // the last Report
 }
@@ -67,10 +69,11 @@ type LoopEvent interface{ loopEvent() }
 // The events of a Loop.
 type (
 	// Wanted says that there is unfinished business, best address first. New says that
-	// there is new work: it ends every wait.
+	// there is new work: it ends every wait. Waiting says that lines wait.
 	Wanted struct {
 		Targets []Target
 		New     bool
+		Waiting bool
 	}
 	// Unwanted says that there is none left, or that one side said bye. A link stays.
 	Unwanted struct{}
@@ -80,6 +83,8 @@ type (
 	LinkUp struct{}
 	// LinkDown says that the link ended and no other took its place.
 	LinkDown struct{}
+	// Hurry says that the network came back: it ends every wait.
+	Hurry struct{}
 	// Tried answers [Dial]: the attempt ended, well or not.
 	Tried struct{ OK bool }
 	// Woke says that time passed, see [Loop.WakeAt].
@@ -91,6 +96,7 @@ func (Unwanted) loopEvent() {}
 func (Redial) loopEvent()   {}
 func (LinkUp) loopEvent()   {}
 func (LinkDown) loopEvent() {}
+func (Hurry) loopEvent()    {}
 func (Tried) loopEvent()    {}
 func (Woke) loopEvent()     {}
 
@@ -152,6 +158,11 @@ func (l *Loop) step(now time.Time, ev LoopEvent) []LoopEffect {
 		if l.state == Linked {
 			return l.lost(now)
 		}
+	case Hurry:
+		l.backoff = wire.BackoffMin
+		if l.state == Grace || l.state == Sleeping {
+			return l.begin()
+		}
 	case Tried:
 		l.trying = false
 		if l.state == Trying {
@@ -167,9 +178,10 @@ func (l *Loop) step(now time.Time, ev LoopEvent) []LoopEffect {
 
 func (l *Loop) want(now time.Time, w Wanted) []LoopEffect {
 	l.wanted, l.once = true, false
+	l.waiting = w.Waiting || w.New
 	l.targets = slices.Clone(w.Targets)
 	if w.New {
-		l.backoff = wire.BackoffMin
+		l.backoff, l.rush = wire.BackoffMin, now.Add(wire.RushFor)
 	}
 	switch l.state {
 	case Idle:
@@ -177,6 +189,9 @@ func (l *Loop) want(now time.Time, w Wanted) []LoopEffect {
 	case Grace:
 		if w.New || !l.dialBack() {
 			return l.begin()
+		}
+		if w.Waiting && now.Before(l.rush) {
+			l.sleep(now) // a link that carried lines was lost: see lost
 		}
 	case Sleeping:
 		if w.New {
@@ -187,7 +202,7 @@ func (l *Loop) want(now time.Time, w Wanted) []LoopEffect {
 }
 
 func (l *Loop) unwant() []LoopEffect {
-	l.wanted, l.once = false, false
+	l.wanted, l.once, l.waiting = false, false, false
 	if l.state == Linked {
 		return nil
 	}
@@ -249,7 +264,11 @@ func (l *Loop) next(now time.Time, ok bool) []LoopEffect {
 
 func (l *Loop) sleep(now time.Time) {
 	l.state, l.round = Sleeping, nil
-	l.wakeAt = now.Add(l.backoff/2 + time.Duration(l.jitter()*float64(l.backoff)))
+	b := l.backoff
+	if l.waiting && now.Before(l.rush) {
+		b = min(b, wire.RushMax)
+	}
+	l.wakeAt = now.Add(b/2 + time.Duration(l.jitter()*float64(b)))
 	l.backoff = min(2*l.backoff, wire.BackoffMax)
 }
 
@@ -260,10 +279,11 @@ func (l *Loop) lost(now time.Time) []LoopEffect {
 	if now.Sub(l.upSince) >= wire.BackoffMax {
 		l.backoff = wire.BackoffMin
 	}
+	l.rush = now.Add(wire.RushFor)
 	switch {
 	case !l.wanted || len(l.targets) == 0:
 		l.state = Idle
-	case l.dialBack():
+	case l.dialBack() && !l.waiting:
 		l.state, l.wakeAt = Grace, now.Add(wire.DialBackGrace)
 	default:
 		l.sleep(now)

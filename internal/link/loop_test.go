@@ -59,6 +59,7 @@ func TestLoopTimelines(t *testing.T) {
 	a, b, h := Target{"a", "connect"}, Target{"b", "introduce"}, Target{"h", "hello"}
 	want := func(ts ...Target) LoopEvent { return Wanted{Targets: ts} }
 	fresh := func(ts ...Target) LoopEvent { return Wanted{Targets: ts, New: true} }
+	lines := func(ts ...Target) LoopEvent { return Wanted{Targets: ts, Waiting: true} }
 	failed, reached := Tried{}, Tried{OK: true}
 
 	tests := []struct {
@@ -104,6 +105,21 @@ func TestLoopTimelines(t *testing.T) {
 		{"an attempt that went well and is gone already", 10 * s, []loopAt{
 			{0, want(a)}, {0, LinkUp{}}, {0, LinkDown{}}, {0, reached}},
 			[]string{"0s: dialing=true; dial a", "0s: dialing=false", "0s: dialing=true", "1s: dial a", "trying"}},
+
+		{"lines wait for a lost peer: short waits, for a while", 200 * s, []loopAt{
+			{0, LinkUp{}}, {1 * s, lines(a)}, {2 * s, LinkDown{}}, {8 * s, failed}, {15 * s, failed}, {22 * s, failed}, {121 * s, failed}, {128 * s, failed}},
+			[]string{"2s: dialing=true", "3s: dial a", "10s: dial a", "17s: dial a", "24s: dial a", "2m3s: dial a", "2m40s: dial a", "trying"}},
+		{"lines that waited went otherwise: the usual waits", 60 * s, []loopAt{
+			{0, LinkUp{}}, {1 * s, lines(a)}, {2 * s, LinkDown{}}, {3 * s, failed}, {4 * s, want(a)}, {5 * s, failed}, {9 * s, failed}},
+			[]string{"2s: dialing=true", "3s: dial a", "5s: dial a", "9s: dial a", "17s: dial a", "trying"}},
+		{"lines wait for a lost peer that would dial us: no grace", 60 * s, []loopAt{{0, lines(h)}, {0, LinkUp{}}, {0, reached}, {1 * s, LinkDown{}}},
+			[]string{"0s: dialing=true", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
+		{"lines turn out to wait during the grace", 60 * s, []loopAt{{0, want(h)}, {0, LinkUp{}}, {1 * s, LinkDown{}}, {1 * s, lines(h)}},
+			[]string{"0s: dialing=true", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
+		{"the network came back", 100 * s, []loopAt{
+			{0, want(a)}, {0, failed}, {1 * s, failed}, {3 * s, failed}, {7 * s, failed}, {9 * s, Hurry{}}, {9 * s, failed}},
+			[]string{"0s: dialing=true; dial a", "1s: dial a", "3s: dial a", "7s: dial a", "9s: dial a", "10s: dial a", "trying"}},
+		{"the network came back, nobody is wanted", 100 * s, []loopAt{{0, Hurry{}}, {1 * s, LinkUp{}}, {2 * s, Hurry{}}}, []string{"linked"}},
 
 		{"dial-back waits for the peer", 16 * s, []loopAt{{0, want(h)}}, []string{"0s: dialing=true", "15s: dial h", "trying"}},
 		{"dial-back, the peer comes", 60 * s, []loopAt{{0, want(h)}, {5 * s, LinkUp{}}},

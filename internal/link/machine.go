@@ -25,6 +25,7 @@ type Machine struct {
 	measured bool
 	pingID   awp.MessageID // our last ping while no pong has named it
 	pingAt   time.Time
+	owed     owed
 
 	closeAt time.Time // while Draining
 	reason  string    // why it drains
@@ -32,6 +33,9 @@ type Machine struct {
 	byeID     awp.MessageID // the peer's bye, while answering
 	byeReason string
 }
+
+// noAnswer is why a link ends whose peer is silent.
+const noAnswer = "peer does not answer pings"
 
 // drainTime is how long a peer that was told an err may still take to hear it.
 const drainTime = time.Second
@@ -85,6 +89,10 @@ func (m *Machine) step(now time.Time, ev Event) []Effect {
 		return m.line(now, ev)
 	case BadLine:
 		return m.refuse(now, "", ev.Code, ev.Detail)
+	case Heard:
+		if ev.At.After(m.heard) {
+			m.heard, m.missed = ev.At, 0
+		}
 	case Ended:
 		return m.ended(ev.Reason)
 	case Held:
@@ -93,6 +101,11 @@ func (m *Machine) step(now time.Time, ev Event) []Effect {
 		m.held, m.heard, m.missed = false, now, 0
 	case PingSent:
 		m.pingID, m.pingAt = ev.ID, now
+		m.owed.pinged()
+	case Wrote:
+		return m.wrote(now, ev)
+	case Doubt:
+		return m.doubt(now)
 	case Flushed:
 		if m.drain == broken {
 			m.closeAt = earlier(m.closeAt, now.Add(drainTime))
@@ -134,6 +147,9 @@ func (m Machine) WakeAt() time.Time {
 	if !m.firstAt.IsZero() {
 		at = earlier(at, m.firstAt)
 	}
+	if due, any := m.owedAt(); any {
+		at = earlier(at, due)
+	}
 	return at
 }
 
@@ -157,6 +173,12 @@ func (m *Machine) tick(now time.Time) []Effect {
 			fx = append(fx, Ping{})
 		}
 	}
+	if due, any := m.owedAt(); any && !now.Before(due) {
+		if m.probing() {
+			return append(fx, m.close(noAnswer)...)
+		}
+		fx = append(fx, Ping{})
+	}
 	if now.Before(m.nextTest) {
 		return fx
 	}
@@ -165,7 +187,7 @@ func (m *Machine) tick(now time.Time) []Effect {
 		return fx
 	}
 	if m.missed >= wire.MissedPongs {
-		return append(fx, m.close("peer does not answer pings")...)
+		return append(fx, m.close(noAnswer)...)
 	}
 	m.missed++
 	return append(fx, Ping{})

@@ -24,9 +24,10 @@ type Wire interface {
 
 // Want is a peer with unfinished business.
 type Want struct {
-	Peer  awp.Key
-	Addrs []Target // best first
-	New   bool     // because of new outbound work
+	Peer    awp.Key
+	Addrs   []Target // best first
+	New     bool     // because of new outbound work
+	Waiting bool     // lines wait for it
 }
 
 // Target is an address to try.
@@ -59,6 +60,7 @@ type registry struct {
 	links     map[uint64]*link
 	peers     map[awp.Key]*link
 	dials     map[awp.Key]dial
+	orphans   map[awp.Key]bool // had a link when awp-wire went, and none since
 	listening Listening
 	took      map[*link]credit // judged in the running batch
 }
@@ -100,6 +102,7 @@ func (g *registry) init() {
 	g.links = make(map[uint64]*link)
 	g.peers = make(map[awp.Key]*link)
 	g.dials = make(map[awp.Key]dial)
+	g.orphans = make(map[awp.Key]bool)
 	g.took = make(map[*link]credit)
 }
 
@@ -119,6 +122,7 @@ func (g *registry) add(l *link, era int) bool {
 	g.links[l.id] = l
 	g.peers[l.key] = l
 	delete(g.dials, l.key)
+	delete(g.orphans, l.key)
 	return true
 }
 
@@ -150,7 +154,9 @@ func (g *registry) drop() (gone []*link) {
 	g.wire = nil
 	g.era++
 	for id := range g.links {
-		gone = append(gone, g.forget(id))
+		l := g.forget(id)
+		gone = append(gone, l)
+		g.orphans[l.key] = true
 	}
 	clear(g.dials)
 	g.listening = Listening{}
@@ -167,6 +173,20 @@ func (g *registry) connected(key awp.Key) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.peers[key] != nil
+}
+
+// want asks awp-wire, if it is there, for a link. A peer whose link was lost with
+// awp-wire, and not by itself, is dialed at once: through a tunnel it may not know yet
+// that its end is dead, and would not dial us before it does.
+func (g *registry) want(w Want) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.wire == nil || g.peers[w.Peer] != nil {
+		return
+	}
+	w.New = w.New || g.orphans[w.Peer]
+	delete(g.orphans, w.Peer)
+	g.wire.Want(w)
 }
 
 // tell calls fn with awp-wire, if it is there.

@@ -34,6 +34,7 @@ type Settings struct {
 	Allow      []awp.Key     // admitted under allowlist
 	Trust      []awp.Key     // likewise
 	Warnings   []string      // shown by status
+	Tailcat    bool          // awp-wire is to listen on tailcat: status says so before it does
 	Host       string        // this machine's name
 	Now        func() time.Time
 	Supervisor func() (pid int, since time.Time) // whom status shows; nil or 0: this process

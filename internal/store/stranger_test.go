@@ -27,14 +27,15 @@ type host struct {
 	store *Store
 	links uint64
 
-	mu    sync.Mutex
-	out   map[uint64][]wire.Err // control lines by link, as far as all of them have these fields
-	acks  map[uint64][]awp.MessageID
-	push  map[uint64][]string
-	last  map[uint64]bool
-	took  int
-	wants []Want
-	news  chan struct{}
+	mu      sync.Mutex
+	out     map[uint64][]wire.Err // control lines by link, as far as all of them have these fields
+	acks    map[uint64][]awp.MessageID
+	push    map[uint64][]string
+	last    map[uint64]bool
+	took    int
+	wants   []Want
+	unwants int // wants that were taken back
+	news    chan struct{}
 }
 
 func newHost(t testing.TB, set Settings) *host {
@@ -92,7 +93,7 @@ func (h *host) Out(link uint64, control, last bool, lines [][]byte) {
 
 func (h *host) Took(_ uint64, lines, _ int) { h.note(func() { h.took += lines }) }
 func (h *host) Want(w Want)                 { h.note(func() { h.wants = append(h.wants, w) }) }
-func (h *host) Unwant(awp.Key)              {}
+func (h *host) Unwant(awp.Key)              { h.note(func() { h.unwants++ }) }
 
 // until waits until ok holds.
 func (h *host) until(what string, ok func() bool) {

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/awp-suite/awp"
 )
@@ -10,30 +11,35 @@ import (
 // targetsQuery lists a peer's addresses, the most promising first (PROTOCOL.md section 9).
 const targetsQuery = "SELECT addr, source FROM addr WHERE peer = ? ORDER BY last_ok DESC, source, added DESC LIMIT 8"
 
-// wanted says whether there is unfinished business with a peer: it is not parked and the
-// outbox holds something for it, or a thread with it is open and was active within the
-// retention (PROTOCOL.md section 9).
-const wantedQuery = `SELECT EXISTS (SELECT 1 FROM outbox WHERE peer = ?1) OR EXISTS (SELECT 1 FROM chunk WHERE peer = ?1)
-	OR EXISTS (SELECT 1 FROM thread WHERE peer = ?1 AND updated >= ?2 AND shown = 1
-		AND my_state NOT IN ('done', 'failed', 'closed') AND their_state NOT IN ('done', 'failed', 'closed'))`
+// keepWarm is how long after the last message a link is kept up that nothing needs: the
+// next message of a conversation should not pay for a dial (doc/adr/0014-warm-links.md).
+const keepWarm = 24 * time.Hour
+
+// wantedQuery says whether lines wait for a peer; and whether there is other unfinished
+// business with it: a thread is open and was active within the retention (PROTOCOL.md
+// section 9), or any was within keepWarm. A parked peer is never wanted.
+const wantedQuery = `SELECT EXISTS (SELECT 1 FROM outbox WHERE peer = ?1) OR EXISTS (SELECT 1 FROM chunk WHERE peer = ?1),
+	EXISTS (SELECT 1 FROM thread WHERE peer = ?1 AND updated >= ?2 AND shown = 1
+		AND (updated >= ?3 OR my_state NOT IN ('done', 'failed', 'closed') AND their_state NOT IN ('done', 'failed', 'closed')))`
 
 // want has awp-wire told whether a link to the peer is wanted.
 func (t *tx) want(p *peerRow) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	wanted := false
+	var waiting, open bool
 	if !p.parked {
-		if err := t.row(wantedQuery, p.n, ms(t.now.Add(-t.s.set.OutboxTTL))).Scan(&wanted); err != nil {
+		retained, warm := t.now.Add(-t.s.set.OutboxTTL), t.now.Add(-keepWarm)
+		if err := t.row(wantedQuery, p.n, ms(retained), ms(warm)).Scan(&waiting, &open); err != nil {
 			return err
 		}
 	}
-	if !wanted {
+	if !waiting && !open {
 		key := p.key
 		t.then(func() { t.s.links.tell(func(w Wire) { w.Unwant(key) }) })
 		return nil
 	}
-	return t.wantLink(p, false)
+	return t.wantLink(p, Want{Waiting: waiting})
 }
 
 // wantSome looks at the next peers behind the row numbered n, and returns the number of
@@ -86,10 +92,10 @@ func (t *tx) wantNew(p *peerRow) error {
 	if t.s.links.connected(p.key) {
 		return nil
 	}
-	return t.wantLink(p, true)
+	return t.wantLink(p, Want{Waiting: true, New: true})
 }
 
-func (t *tx) wantLink(p *peerRow, fresh bool) error {
+func (t *tx) wantLink(p *peerRow, want Want) error {
 	rows, err := t.rows(targetsQuery, p.n)
 	if err != nil {
 		return err
@@ -98,12 +104,8 @@ func (t *tx) wantLink(p *peerRow, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	want := Want{Peer: p.key, Addrs: targets, New: fresh}
-	t.then(func() {
-		if !t.s.links.connected(want.Peer) {
-			t.s.links.tell(func(w Wire) { w.Want(want) })
-		}
-	})
+	want.Peer, want.Addrs = p.key, targets
+	t.then(func() { t.s.links.want(want) })
 	return nil
 }
 

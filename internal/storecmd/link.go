@@ -31,7 +31,7 @@ func (w carrier) Unwant(peer awp.Key) {
 }
 
 func toWant(want store.Want) ipc.Want {
-	out := ipc.Want{Peer: want.Peer, New: want.New}
+	out := ipc.Want{Peer: want.Peer, New: want.New, Waiting: want.Waiting}
 	for _, a := range want.Addrs {
 		out.Addrs = append(out.Addrs, ipc.DialTarget{Addr: a.Addr, Source: a.Source})
 	}

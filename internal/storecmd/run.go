@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ func settings(cfg Config) store.Settings {
 		BlobLimit: set.BlobLimit, OutboxTTL: set.OutboxTTL,
 		Accept: set.Policy.Accept, Allow: set.Policy.Allow, Trust: set.Policy.Trust,
 		Warnings:   set.Warnings,
+		Tailcat:    slices.Contains(set.Listen, config.ListenTailcat),
 		Now:        clock(cfg.Home),
 		Supervisor: func() (int, time.Time) { return supervisor(cfg.Home) },
 	}

@@ -38,6 +38,7 @@ func (c *connection) carry() {
 			c.open()
 		case <-timer.C:
 			armed = time.Time{}
+			c.step(link.Heard{At: c.in.lastRead()})
 			c.step(link.Tick{})
 		case <-c.ctx.Done():
 			c.reason = c.abortReason()

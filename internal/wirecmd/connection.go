@@ -55,6 +55,7 @@ func newConnection(s *session, nc net.Conn, via string) *connection {
 	c.in = newReader(nc, c.ctx.Done())
 	c.out = newWriter(nc, writeTimeout(s.d.cfg.Settings.PingInterval), c.box, c.ctx.Done())
 	c.out.written = func(lines, bytes int) {
+		c.box.written(lines, bytes)
 		ipc.LinkWritten.Send(s.conn, ipc.LinkCount{Link: c.number, Lines: lines, Bytes: bytes}) //nolint:errcheck // the session's end is heard of elsewhere
 	}
 	if s.d.cfg.Settings.Trace {

@@ -47,6 +47,19 @@ func (d *dialer) post(peer awp.Key, ev link.LoopEvent) {
 	}
 }
 
+// hurry tells every loop that the network came back.
+func (d *dialer) hurry() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for peer, l := range d.loops {
+		d.step(peer, l, link.Hurry{})
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
 // step runs with d.mu held; what it does takes no time.
 func (d *dialer) step(peer awp.Key, l *loop, ev link.LoopEvent) {
 	var fx []link.LoopEffect

@@ -3,8 +3,10 @@ package wirecmd
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,12 +23,18 @@ type board struct {
 	mu      sync.Mutex
 	places  []place       // its length is fixed
 	decided chan struct{} // closed once each place was bound or failed
+
+	tunneled  bool   // the settings want a tunnel's address
+	tunnel    string // that address, canonical, once peers can use it
+	tunnelErr string // why they cannot now; may come with an address that they could
 }
 
 func newBoard(listen []string) *board {
 	b := &board{decided: make(chan struct{})}
 	for _, addr := range listen {
-		if addr != config.ListenTailcat {
+		if addr == config.ListenTailcat {
+			b.tunneled = true
+		} else {
 			b.places = append(b.places, place{addr: addr})
 		}
 	}
@@ -58,15 +66,25 @@ type place struct {
 	err      string // why it is not bound
 }
 
-const noTailcat = "this release has no tailcat yet; listen on unix:/path or tcp:HOST:PORT (--listen, AWP_LISTEN or config.json)"
+const noTailcat = "this build has no tailcat; listen on unix:/path or tcp:HOST:PORT (--listen, AWP_LISTEN or config.json)"
 
 // listen keeps a listener at each address of the settings until ctx ends.
 func (d *daemon) listen(ctx context.Context) {
 	d.board.mu.Lock()
-	places := slices.Clone(d.board.places)
+	places, tunneled := slices.Clone(d.board.places), d.board.tunneled
 	d.board.mu.Unlock()
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
+	switch {
+	case tunneled && d.cfg.Tunnel == nil:
+		d.setTunnel("", errors.New(noTailcat))
+	case tunneled:
+		tasks.Go(func() {
+			d.cfg.Tunnel.Listen(ctx, d.setTunnel, func(nc net.Conn) {
+				d.accept(ctx, transport.Conn{Conn: nc, Via: wire.KindTailcat})
+			})
+		})
+	}
 	for i, at := range places {
 		tasks.Go(func() { d.keepListening(ctx, i, at.addr) })
 	}
@@ -122,12 +140,20 @@ func (d *daemon) acceptAt(ctx context.Context, l *transport.Listener) error {
 		default:
 			return err
 		}
-		select {
-		case d.accepted <- nc:
-		case <-ctx.Done():
-			nc.Close()
-			return ctx.Err()
+		if err := d.accept(ctx, nc); err != nil {
+			return err
 		}
+	}
+}
+
+// accept hands a connection over, and waits while there is no session.
+func (d *daemon) accept(ctx context.Context, nc transport.Conn) error {
+	select {
+	case d.accepted <- nc:
+		return nil
+	case <-ctx.Done():
+		nc.Close()
+		return ctx.Err()
 	}
 }
 
@@ -139,6 +165,43 @@ func passes(err error) bool {
 
 func (d *daemon) setPlace(i int, p place) {
 	d.board.set(i, p)
+	d.tellListening()
+}
+
+// setTunnel notes how peers reach us through the tunnel. The sentence goes to people, the
+// hint with it: there is no other place for one.
+func (d *daemon) setTunnel(addr string, err error) {
+	why := ""
+	if err != nil {
+		why = err.Error()
+		if hint := awp.HintOf(err); hint != "" {
+			why += " (" + hint + ")"
+		}
+	}
+	if addr != "" {
+		addr = wire.Addr{Kind: wire.KindTailcat, Rest: addr}.String()
+	}
+	b := d.board
+	b.mu.Lock()
+	same := b.tunnel == addr && b.tunnelErr == why
+	back := b.tunnelErr != "" && why == ""
+	b.tunnel, b.tunnelErr = addr, why
+	b.mu.Unlock()
+	switch {
+	case same:
+		return
+	case err != nil:
+		d.log.Warn("not reachable through tailcat", "err", err)
+	default:
+		d.log.Info("listening", "kind", wire.KindTailcat)
+	}
+	d.tellListening()
+	if back {
+		d.hurry()
+	}
+}
+
+func (d *daemon) tellListening() {
 	d.mu.Lock()
 	s := d.session
 	d.mu.Unlock()
@@ -173,8 +236,10 @@ func (s *session) reportListening() {
 	d.board.mu.Lock()
 	defer d.board.mu.Unlock() // held while sending, so that the latest report is the last
 	p := ipc.ListeningParams{Addresses: []string{}}
-	if slices.Contains(d.cfg.Settings.Listen, config.ListenTailcat) {
-		p.TailcatEnabled, p.TailcatError = true, noTailcat
+	p.TailcatEnabled, p.TailcatError = d.board.tunneled, d.board.tunnelErr
+	if at := d.board.tunnel; at != "" {
+		p.Addresses = append(p.Addresses, at)
+		p.Tailcat = strings.TrimPrefix(at, wire.KindTailcat+":") // as people pass it on
 	}
 	for _, at := range d.board.places {
 		switch {
@@ -187,8 +252,8 @@ func (s *session) reportListening() {
 	ipc.LinkListening.Send(s.conn, p) //nolint:errcheck // see handOver
 }
 
-// advertised is the address in our hello, where a peer can dial us back: the setting, or
-// the first that is listened on and means something elsewhere.
+// advertised is the address in our hello, where a peer can dial us back: the setting, the
+// tunnel's, or the first that is listened on and means something elsewhere.
 func (d *daemon) advertised() string {
 	switch set := d.cfg.Settings.Advertise; set {
 	case config.None:
@@ -199,6 +264,9 @@ func (d *daemon) advertised() string {
 	}
 	d.board.mu.Lock()
 	defer d.board.mu.Unlock()
+	if d.board.tunnel != "" {
+		return d.board.tunnel
+	}
 	for _, at := range d.board.places {
 		if at.bound && !at.wildcard {
 			return at.addr

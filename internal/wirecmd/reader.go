@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/awp-suite/awp/wire"
 )
@@ -48,10 +50,28 @@ type reader struct {
 	full  chan *batch
 	free  chan *batch
 	quit  <-chan struct{} // closed when nobody takes batches any more
+
+	began time.Time
+	last  atomic.Int64 // when the last bytes came, in nanoseconds from began
+}
+
+// lastRead is when the last bytes came, of whole lines or not.
+func (r *reader) lastRead() time.Time { return r.began.Add(time.Duration(r.last.Load())) }
+
+// arrivals is the connection as the reader reads it, with a note of the time.
+type arrivals reader
+
+func (a *arrivals) Read(b []byte) (int, error) {
+	n, err := a.nc.Read(b)
+	if n > 0 {
+		a.last.Store(int64(time.Since(a.began)))
+	}
+	return n, err
 }
 
 func newReader(nc net.Conn, quit <-chan struct{}) *reader {
-	r := &reader{nc: nc, lines: wire.NewReader(nc), full: make(chan *batch), free: make(chan *batch, 2), quit: quit}
+	r := &reader{nc: nc, began: time.Now(), full: make(chan *batch), free: make(chan *batch, 2), quit: quit}
+	r.lines = wire.NewReader((*arrivals)(r))
 	r.free <- new(batch)
 	r.free <- new(batch)
 	return r

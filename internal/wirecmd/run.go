@@ -21,6 +21,21 @@ type Config struct {
 	Home     string
 	Settings config.Settings // Listen, Advertise, PingInterval, AllowPlaintext, Trace
 	Log      *slog.Logger    // nil: the default logger
+	Tunnel   Tunnel          // nil: this build has none
+}
+
+// Tunnel reaches homes where no address of a network does, and makes this home reachable
+// under an address of its own (tc…). It looks after itself: what it cannot do now it
+// tries again.
+type Tunnel interface {
+	// Listen keeps the home reachable until ctx ends, and leaves up what connections
+	// still need. It reports each change: the address once peers can use it, and why
+	// not. accept takes a connection, and may wait.
+	Listen(ctx context.Context, report func(addr string, err error), accept func(net.Conn))
+	// Dial connects to another home's address.
+	Dial(ctx context.Context, addr string) (net.Conn, error)
+	// Close ends what Listen left up, once every connection is closed.
+	Close()
 }
 
 // Run serves the control socket, the peers and awp-store until ctx ends, and then leaves
@@ -29,9 +44,13 @@ func Run(ctx context.Context, cfg Config, control net.Listener) error {
 	d := newDaemon(cfg)
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup
+	if cfg.Tunnel != nil {
+		defer cfg.Tunnel.Close() // after the connections that run through it
+	}
 	defer tasks.Wait()
 	defer cancel()
 	tasks.Go(func() { d.listen(ctx) })
+	tasks.Go(func() { d.watchSleep(ctx) })
 	tasks.Go(func() { d.followStore(ctx) })
 	return d.server().Serve(ctx, control)
 }
@@ -65,6 +84,9 @@ func newDaemon(cfg Config) *daemon {
 		log: cfg.Log,
 		ids: wire.NewIDs(nil, nil),
 		dial: func(ctx context.Context, a wire.Addr) (net.Conn, error) {
+			if a.Kind == wire.KindTailcat && cfg.Tunnel != nil {
+				return cfg.Tunnel.Dial(ctx, a.Rest)
+			}
 			return transport.Dial(ctx, a, opt)
 		},
 		accepted: make(chan transport.Conn),

@@ -133,7 +133,7 @@ func (s *session) handle(r *ipc.Request) {
 	case ipc.LinkWant.Name:
 		var w ipc.Want
 		if s.decode(r, &w) {
-			s.dialer.post(w.Peer, link.Wanted{Targets: targets(w.Addrs), New: w.New})
+			s.dialer.post(w.Peer, link.Wanted{Targets: targets(w.Addrs), New: w.New, Waiting: w.Waiting})
 		}
 	case ipc.LinkUnwant.Name:
 		var p ipc.LinkPeerRef

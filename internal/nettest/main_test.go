@@ -1,0 +1,117 @@
+//go:build linux
+
+package nettest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The environment by which the run outside tells the one inside.
+const (
+	envWanted = "AWP_TEST_NET" // set by make test-net
+	envSkip   = "AWP_SKIP_NET" // set where namespaces are not allowed, and that is known
+	envBin    = "AWP_TEST_NET_BIN"
+)
+
+// bin holds the programs under test.
+var bin string
+
+func TestMain(m *testing.M) {
+	bin = os.Getenv(envBin)
+	if bin == "" && (os.Getenv(envWanted) == "" || os.Getenv(envSkip) != "") {
+		fmt.Println("skipped: make test-net runs these, unless AWP_SKIP_NET is set")
+		return
+	}
+	var code int
+	var err error
+	if bin == "" {
+		code, err = outside()
+	} else if err = loopback(true); err == nil {
+		code = m.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "nettest:", err)
+		fmt.Fprintln(os.Stderr, "nettest: hint: where network namespaces are not allowed, AWP_SKIP_NET=1 skips these tests")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// outside builds the programs, while there is a network to fetch modules from, and runs
+// the tests in a namespace.
+func outside() (int, error) {
+	dir, err := os.MkdirTemp("", "awp-nettest-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	const module = "github.com/awp-suite/awp"
+	build := exec.Command("go", "build", "-o", dir+"/", module+"/cmd/...", module+"/demo", "github.com/tailscale/tailcat/cmd/tailcat")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		return 1, fmt.Errorf("build the programs: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 1, err
+	}
+	inside := exec.Command(self, os.Args[1:]...)
+	inside.Env = append(os.Environ(), envBin+"="+dir)
+	inside.Stdin, inside.Stdout, inside.Stderr = os.Stdin, os.Stdout, os.Stderr
+	inside.SysProcAttr = namespace()
+	// An interrupt reaches the whole group; the inner run ends of it, and we after it.
+	signal.Ignore(os.Interrupt)
+	err = inside.Run()
+	if inside.ProcessState == nil {
+		return 1, fmt.Errorf("start the tests in a network namespace: %w", err)
+	}
+	return inside.ProcessState.ExitCode(), nil
+}
+
+func namespace() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	if os.Getuid() != 0 {
+		attr.Cloneflags |= syscall.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return attr
+}
+
+// loopback switches the only network there is.
+func loopback(up bool) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	ifr, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, ifr); err != nil {
+		return err
+	}
+	flags := ifr.Uint16() &^ unix.IFF_UP
+	if up {
+		flags |= unix.IFF_UP
+	}
+	ifr.SetUint16(flags)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr); err != nil {
+		return fmt.Errorf("switch loopback: %w", err)
+	}
+	return nil
+}
+
+func program(name string) string { return filepath.Join(bin, name) }
