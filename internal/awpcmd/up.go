@@ -73,7 +73,11 @@ An address is a secret: who has it can knock. Share it like a password.`,
 func (a *app) up(ctx context.Context, home string, flags config.Flags) (status awp.Status, started bool, err error) {
 	for range 3 {
 		var conn *ipc.Conn
-		if conn, started, err = a.daemon.Ensure(ctx, home, ipc.StoreSocket, flags); err != nil {
+		conn, started, err = a.daemon.Ensure(ctx, home, ipc.StoreSocket, flags)
+		if awp.CodeOf(err) == awp.Unreachable { // what it found ended meanwhile
+			continue
+		}
+		if err != nil {
 			return status, false, err
 		}
 		if status, err = addressed(ctx, conn); !ipc.Lost(err) {
