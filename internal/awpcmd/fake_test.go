@@ -23,6 +23,7 @@ import (
 //	METHOD reply JSON          the answer
 //	METHOD fail CODE TEXT      an error; " | " in TEXT starts the hint
 //	METHOD lose                end the connection without an answer
+//	METHOD gone                likewise, and serve nobody any more
 //	METHOD hang                never answer
 //
 // In a line, $BOB and the like stand for keys, $BIG for a text of 200,000 bytes, $ESC and
@@ -38,6 +39,8 @@ func startFake(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 type fake struct {
+	stop context.CancelFunc
+
 	mu      sync.Mutex
 	log     string
 	methods map[string]*method
@@ -51,7 +54,7 @@ type method struct {
 // answer is one answer: items, then what ends it.
 type answer struct {
 	items []jsontext.Value
-	end   string // reply, fail, lose or hang
+	end   string // reply, fail, lose, gone or hang
 	value string
 }
 
@@ -105,6 +108,7 @@ func (f *fake) serve(ts *testscript.TestScript, home string) {
 		ipc.HandleInline(s, name, func(r *ipc.Request) { go f.answer(r) })
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	f.stop = cancel
 	var open sync.WaitGroup
 	ts.Defer(func() { cancel(); open.Wait() })
 	for _, socket := range []string{ipc.StoreSocket, ipc.WireSocket} {
@@ -128,8 +132,11 @@ func (f *fake) answer(r *ipc.Request) {
 		code, text, _ := strings.Cut(a.value, " ")
 		message, hint, _ := strings.Cut(text, " | ")
 		r.Fail(&awp.Error{Code: awp.Code(code), Message: message, Hint: hint})
-	case "lose":
+	case "lose", "gone":
 		r.Conn.Close() // after the items
+		if a.end == "gone" {
+			f.stop()
+		}
 	}
 }
 

@@ -100,7 +100,7 @@ func (a *app) noteSubject(ctx context.Context, sent ipc.SendResult, subject stri
 	}
 	_, r, err := gather(ctx, conn, ipc.Read, ipc.ReadParams{Who: sent.Peer.String(), Thread: sent.Th, Last: 1})
 	if err == nil && r.Thread != nil && r.Thread.Subject != subject {
-		a.note("note: --subject has no effect here: the subject of the thread is \"%s\"", render.Line(r.Thread.Subject))
+		a.note("note: --subject has no effect: the subject of the thread is \"%s\"", render.Line(r.Thread.Subject))
 	}
 }
 
