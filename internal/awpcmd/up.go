@@ -73,9 +73,10 @@ An address is a secret: who has it can knock. Share it like a password.`,
 func (a *app) up(ctx context.Context, home string, flags config.Flags) (status awp.Status, started bool, err error) {
 	for range 3 {
 		var conn *ipc.Conn
+		began := time.Now()
 		conn, started, err = a.daemon.Ensure(ctx, home, ipc.StoreSocket, flags)
-		if awp.CodeOf(err) == awp.Unreachable { // what it found ended meanwhile
-			continue
+		if awp.CodeOf(err) == awp.Unreachable && time.Since(began) < time.Second {
+			continue // what it found ended meanwhile; a start that takes too long is not tried again
 		}
 		if err != nil {
 			return status, false, err
