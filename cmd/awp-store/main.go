@@ -34,46 +34,15 @@ package main
 
 import (
 	"context"
-	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
+	"net"
 
-	"github.com/awp-suite/awp"
-	"github.com/awp-suite/awp/internal/activation"
-	"github.com/awp-suite/awp/internal/config"
-	"github.com/awp-suite/awp/internal/lifeline"
+	"github.com/awp-suite/awp/internal/startcmd"
 	"github.com/awp-suite/awp/internal/storecmd"
 	"github.com/awp-suite/awp/ipc"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(lifeline.Watch(context.Background()), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		os.Stderr.WriteString("awp-store: " + err.Error() + "\n")
-		if hint := awp.HintOf(err); hint != "" {
-			os.Stderr.WriteString("awp: hint: " + hint + "\n")
-		}
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
-	home, err := config.Home("", os.Getenv)
-	if err != nil {
-		return err
-	}
-	set, err := config.Load(home, os.Getenv)
-	if err != nil {
-		return err
-	}
-	l, err := activation.Listener("awp-store", ipc.StoreSocket)
-	if err != nil {
-		return err
-	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", "awp-store")
-	activation.Ready()
-	defer activation.Stopping()
-	return storecmd.Run(ctx, storecmd.Config{Home: home, Settings: set, Log: log}, l)
+	startcmd.Main("awp-store", ipc.StoreSocket, func(ctx context.Context, s startcmd.Start, l net.Listener) error {
+		return storecmd.Run(ctx, storecmd.Config{Home: s.Home, Settings: s.Settings, Log: s.Log}, l)
+	})
 }

@@ -45,52 +45,18 @@ package main
 
 import (
 	"context"
-	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
+	"net"
 
-	"github.com/awp-suite/awp"
-	"github.com/awp-suite/awp/internal/activation"
-	"github.com/awp-suite/awp/internal/config"
-	"github.com/awp-suite/awp/internal/lifeline"
+	"github.com/awp-suite/awp/internal/startcmd"
 	"github.com/awp-suite/awp/internal/transport/tailcat"
 	"github.com/awp-suite/awp/internal/wirecmd"
 	"github.com/awp-suite/awp/ipc"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(lifeline.Watch(context.Background()), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		os.Stderr.WriteString("awp-wire: " + err.Error() + "\n")
-		if hint := awp.HintOf(err); hint != "" {
-			os.Stderr.WriteString("awp: hint: " + hint + "\n")
-		}
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
-	home, err := config.Home("", os.Getenv)
-	if err != nil {
-		return err
-	}
-	set, err := config.Load(home, os.Getenv)
-	if err != nil {
-		return err
-	}
-	l, err := activation.Listener("awp-wire", ipc.WireSocket)
-	if err != nil {
-		return err
-	}
-	level := slog.LevelInfo
-	if set.Verbose {
-		level = slog.LevelDebug
-	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})).With("program", "awp-wire")
-	opt := tailcat.Options{Home: home, DERPMapURL: set.Tailcat.DERPMapURL, Relay: tailcat.Relay(set.Tailcat.Relay), Log: log}
-	activation.Ready()
-	defer activation.Stopping()
-	return wirecmd.Run(ctx, wirecmd.Config{Home: home, Settings: set, Log: log, Tunnel: tailcat.New(opt)}, l)
+	startcmd.Main("awp-wire", ipc.WireSocket, func(ctx context.Context, s startcmd.Start, l net.Listener) error {
+		set := s.Settings.Tailcat
+		tunnel := tailcat.New(tailcat.Options{Home: s.Home, DERPMapURL: set.DERPMapURL, Relay: tailcat.Relay(set.Relay), Log: s.Log})
+		return wirecmd.Run(ctx, wirecmd.Config{Home: s.Home, Settings: s.Settings, Log: s.Log, Tunnel: tunnel}, l)
+	})
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/atomicfile"
 )
 
 // certFile holds the certificate and its key, in the state directory.
@@ -105,20 +106,5 @@ func keep(dir, path string, text []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, certFile+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // renamed, or not worth a word
-	_, err = tmp.Write(text)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	return err
+	return atomicfile.Write(path, text)
 }

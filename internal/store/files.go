@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/atomicfile"
 	"github.com/awp-suite/awp/internal/blob"
 	"github.com/awp-suite/awp/wire"
 )
@@ -165,7 +166,7 @@ func (p *partial) sync() error {
 		return err
 	}
 	for _, dir := range p.dirs {
-		if err := syncDir(dir); err != nil {
+		if err := atomicfile.SyncDir(dir); err != nil {
 			return err
 		}
 	}
@@ -191,10 +192,10 @@ func (f *files) promote(path, final string, size int64) error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(final)); err != nil {
+	if err := atomicfile.SyncDir(filepath.Dir(final)); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
 // done closes the handle of a file that no more data will come for.
@@ -252,7 +253,7 @@ func (f *files) stage(path, ref string, limit int64) (size int64, err error) {
 		err = cerr
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(dst))
+		err = atomicfile.SyncDir(filepath.Dir(dst))
 	}
 	if err != nil {
 		return 0, fileError("stage the file", path, err)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/atomicfile"
 	"github.com/awp-suite/awp/wire"
 )
 
@@ -68,43 +69,10 @@ func makeIdentity(path string) (wire.Identity, error) {
 	if err != nil {
 		return id, err
 	}
-	if err := writeAtomic(path, id.MarshalFile()); err != nil {
+	if err := atomicfile.Write(path, id.MarshalFile()); err != nil {
 		return id, fileError("write the identity key", path, err)
 	}
 	return id, nil
-}
-
-// writeAtomic replaces a file, mode 0600, so that a crash leaves the old or the new one.
-func writeAtomic(path string, text []byte) error {
-	tmp := path + ".new"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		os.Remove(tmp)
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }
 
 // fileError gives an error about a file of the home its sentence and code.

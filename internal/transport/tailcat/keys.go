@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/atomicfile"
 	"github.com/tailscale/tailcat"
 	"tailscale.com/tailcfg"
 	"tailscale.com/types/key"
@@ -119,30 +120,7 @@ func (k *keys) save(path string) (err error) {
 			err = &awp.Error{Code: awp.Internal, Message: FileName + " cannot be written: " + pathless(err), Hint: "make room in " + filepath.Dir(path) + ", or make it writable", Cause: err}
 		}
 	}()
-	tmp, err := os.CreateTemp(filepath.Dir(path), FileName+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // renamed, or not worth a word
-	_, err = tmp.Write(append(data, '\n'))
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync() // or the rename may not outlive a power cut
+	return atomicfile.Write(path, append(data, '\n'))
 }
 
 // pathless is err without the path, which the sentence has already.
