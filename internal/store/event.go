@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json/jsontext"
@@ -33,9 +34,7 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 	}
 	e.At, e.Dir, e.Peer = fromMS(at), dirNames[dir], awp.Key(key)
 	e.ID = awp.MessageID(id.String)
-	if e.PeerName = alias; alias == "" {
-		e.PeerName = name
-	}
+	e.PeerName = cmp.Or(alias, name)
 	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed, lapsed
 	e.Msg = jsontext.Value(body)
 	if meta.Valid {

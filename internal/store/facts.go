@@ -72,9 +72,6 @@ func (s *Store) LookUp(key awp.Key, addr string) (Want, error) {
 		return Want{}, err
 	}
 	rows, err := s.ro.Query(targetsQuery, n)
-	if err != nil {
-		return Want{}, err
-	}
-	targets, err := scanTargets(rows)
+	targets, err := scanAll(rows, err, scanTarget)
 	return Want{Peer: key, Addrs: targets}, err
 }

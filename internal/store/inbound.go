@@ -223,7 +223,7 @@ func (t *tx) threadOf(l *link, th awp.ThreadID) (*threadRow, error) {
 
 // ack has a line acknowledged once it is durable.
 func (t *tx) ack(l *link, env wire.Envelope) error {
-	line, err := ackLine(t.nextID(), t.stamp(), env.Th, env.ID)
+	line, err := wire.Encode(wire.Ack{Envelope: wire.Envelope{T: wire.TypeAck, ID: t.nextID(), TS: t.stamp(), Th: env.Th, Re: env.ID}})
 	if err != nil {
 		return err
 	}

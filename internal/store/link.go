@@ -20,8 +20,8 @@ type Hello struct {
 	Caps        []string
 }
 
-// Claim makes w the wire that lines are pushed to, and asks it for links to every peer
-// with unfinished business. Error: busy while another wire has not been dropped.
+// Claim makes w the wire that lines are pushed to. Its caller asks for links with WantAll
+// once w can take them. Error: busy while another wire has not been dropped.
 func (s *Store) Claim(w Wire) (Hello, error) {
 	s.links.mu.Lock()
 	if s.links.wire != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/awp-suite/awp"
-	"github.com/awp-suite/awp/wire"
 )
 
 // Wire is awp-wire as the store sees it: somebody who carries lines. Its methods must not
@@ -349,9 +348,4 @@ func (s *Store) Written(id uint64, lines, bytes int) {
 	if !l.caughtUp {
 		l.look()
 	}
-}
-
-// ackLine builds an ack (PROTOCOL.md section 8). It is on the hot path: no reflection.
-func ackLine(id awp.MessageID, ts string, th awp.ThreadID, re awp.MessageID) ([]byte, error) {
-	return wire.Encode(wire.Ack{Envelope: wire.Envelope{T: wire.TypeAck, ID: id, TS: ts, Th: th, Re: re}})
 }

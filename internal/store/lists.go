@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json/v2"
@@ -25,9 +26,7 @@ func scanThread(row scanner) (awp.Thread, error) {
 		return r, err
 	}
 	r.Peer = awp.Key(key)
-	if r.PeerName = alias; alias == "" {
-		r.PeerName = name
-	}
+	r.PeerName = cmp.Or(alias, name)
 	if r.Origin = "them"; ours {
 		r.Origin = "us"
 	}
@@ -49,7 +48,7 @@ func (s *Store) Threads(ctx context.Context, who string, open bool, last int) ([
 	}
 	cond, args := sc.where("t")
 	if open {
-		cond += " AND t.my_state NOT IN ('done', 'failed', 'closed') AND t.their_state NOT IN ('done', 'failed', 'closed')"
+		cond += " AND " + threadOpen
 	}
 	query := "SELECT " + threadColumns + "WHERE t.shown = 1 AND " + cond
 	if last > 0 { // to sort numbers is cheap, to read whole rows is not
@@ -64,19 +63,7 @@ func (s *Store) Threads(ctx context.Context, who string, open bool, last int) ([
 // collect reads every row that a query returns.
 func collect[T any](ctx context.Context, ro *reads, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := ro.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	list := []T{}
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, one)
-	}
-	return list, rows.Err()
+	return scanAll(rows, err, scan)
 }
 
 // Peers returns the known peers: connected ones first, then the most recently seen.
@@ -100,8 +87,7 @@ func (s *Store) peers(ctx context.Context, cond string, args ...any) ([]awp.Peer
 	rows, err := s.ro.QueryContext(ctx, `SELECT p.n, p.key, p.name, p.alias, p.about, p.caps, p.parked, p.last_seen,
 		(SELECT count(*) FROM outbox o WHERE o.peer = p.n),
 		coalesce(t.open, 0), coalesce(t.unread, 0) + (SELECT count(*) FROM unread u WHERE u.peer = p.n AND u.thread IS NULL AND u.notice = 0)
-		FROM peer p LEFT JOIN (SELECT peer, sum(unread) AS unread, sum(shown = 1 AND my_state NOT IN ('done', 'failed', 'closed')
-			AND their_state NOT IN ('done', 'failed', 'closed')) AS open FROM thread GROUP BY peer) t ON t.peer = p.n
+		FROM peer p LEFT JOIN (SELECT peer, sum(unread) AS unread, sum(shown = 1 AND `+threadOpen+`) AS open FROM thread GROUP BY peer) t ON t.peer = p.n
 		WHERE `+cond+` ORDER BY p.last_seen DESC, p.n`, args...)
 	if err != nil {
 		return nil, err

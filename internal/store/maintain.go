@@ -91,20 +91,12 @@ func (t *tx) expire(before int64) (int, error) {
 
 type oldLine struct{ peer, seq int64 }
 
-func (t *tx) oldLines(before int64) (old []oldLine, err error) {
+func (t *tx) oldLines(before int64) ([]oldLine, error) {
 	rows, err := t.rows("SELECT peer, seq FROM outbox WHERE at < ? LIMIT ?", before, expireBatch)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var o oldLine
-		if err := rows.Scan(&o.peer, &o.seq); err != nil {
-			return nil, err
-		}
-		old = append(old, o)
-	}
-	return old, rows.Err()
+	return scanAll(rows, err, func(row scanner) (o oldLine, err error) {
+		err = row.Scan(&o.peer, &o.seq)
+		return o, err
+	})
 }
 
 // expireFiles gives up files of which chunks older than before are left.

@@ -86,18 +86,14 @@ func (t *tx) settleSent(p *peerRow) error {
 // copies dropped.
 func (t *tx) unstage(query string, args ...any) error {
 	rows, err := t.rows(query, args...)
+	refs, err := scanAll(rows, err, scanString)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var ref string
-		if err := rows.Scan(&ref); err != nil {
-			return err
-		}
+	for _, ref := range refs {
 		t.then(func() { t.s.files.unstage(ref) })
 	}
-	return rows.Err()
+	return nil
 }
 
 // resume prunes the outbox by what the peer says it has seen. Only values that are ULIDs

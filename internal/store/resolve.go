@@ -119,19 +119,7 @@ func (s *Store) Addressee(who string, th awp.ThreadID) (awp.Key, error) {
 // threadPeers returns the peers that a thread of this id exists with.
 func (s *Store) threadPeers(th awp.ThreadID) ([]awp.Key, error) {
 	rows, err := s.ro.Query("SELECT p.key FROM thread t JOIN peer p ON p.n = t.peer WHERE t.th = ? AND t.shown = 1", string(th))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var keys []awp.Key
-	for rows.Next() {
-		var raw []byte
-		if err := rows.Scan(&raw); err != nil {
-			return nil, err
-		}
-		keys = append(keys, awp.Key(raw))
-	}
-	return keys, rows.Err()
+	return scanAll(rows, err, scanKey)
 }
 
 func noThread(th awp.ThreadID, with string) error {

@@ -60,6 +60,9 @@ func (t *tx) newThread(p *peerRow) (*threadRow, error) {
 	return nil, fmt.Errorf("new thread: ten ids in a row were taken")
 }
 
+// threadOpen is thread.IsOpen in SQL.
+const threadOpen = "my_state NOT IN ('done', 'failed', 'closed') AND their_state NOT IN ('done', 'failed', 'closed')"
+
 // touch has the row written with the transaction.
 func (t *tx) touch(r *threadRow) {
 	if !r.dirty {

@@ -181,13 +181,6 @@ func (t *tx) changed(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// scanner is a row to scan, or the error that came instead.
-type scanner interface{ Scan(...any) error }
-
-type failedRow struct{ err error }
-
-func (f failedRow) Scan(...any) error { return f.err }
-
 func (t *tx) row(query string, args ...any) scanner {
 	st, err := t.stmt(query)
 	if err != nil {

@@ -1,12 +1,6 @@
 package store
 
-import (
-	"database/sql"
-	"errors"
-	"time"
-
-	"github.com/awp-suite/awp"
-)
+import "time"
 
 // targetsQuery lists a peer's addresses, the most promising first (PROTOCOL.md section 9).
 const targetsQuery = "SELECT addr, source FROM addr WHERE peer = ? ORDER BY last_ok DESC, source, added DESC LIMIT 8"
@@ -20,7 +14,7 @@ const keepWarm = 24 * time.Hour
 // section 9), or any was within keepWarm. A parked peer is never wanted.
 const wantedQuery = `SELECT EXISTS (SELECT 1 FROM outbox WHERE peer = ?1) OR EXISTS (SELECT 1 FROM chunk WHERE peer = ?1),
 	EXISTS (SELECT 1 FROM thread WHERE peer = ?1 AND updated >= ?2 AND shown = 1
-		AND (updated >= ?3 OR my_state NOT IN ('done', 'failed', 'closed') AND their_state NOT IN ('done', 'failed', 'closed')))`
+		AND (updated >= ?3 OR ` + threadOpen + `))`
 
 // want has awp-wire told whether a link to the peer is wanted.
 func (t *tx) want(p *peerRow) error {
@@ -63,18 +57,8 @@ func (t *tx) wantSome(n int64) (last int64, err error) {
 
 func (t *tx) peersAfter(n int64, limit int) (peers []*peerRow, err error) {
 	rows, err := t.rows("SELECT key FROM peer WHERE n > ? ORDER BY n LIMIT ?", n, limit)
+	keys, err := scanAll(rows, err, scanKey)
 	if err != nil {
-		return nil, err
-	}
-	var keys []awp.Key
-	for rows.Next() {
-		var raw []byte
-		if err := rows.Scan(&raw); err != nil {
-			return nil, errors.Join(err, rows.Close())
-		}
-		keys = append(keys, awp.Key(raw))
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
 	}
 	for _, key := range keys {
@@ -97,10 +81,7 @@ func (t *tx) wantNew(p *peerRow) error {
 
 func (t *tx) wantLink(p *peerRow, want Want) error {
 	rows, err := t.rows(targetsQuery, p.n)
-	if err != nil {
-		return err
-	}
-	targets, err := scanTargets(rows)
+	targets, err := scanAll(rows, err, scanTarget)
 	if err != nil {
 		return err
 	}
@@ -109,16 +90,9 @@ func (t *tx) wantLink(p *peerRow, want Want) error {
 	return nil
 }
 
-func scanTargets(rows *sql.Rows) (targets []Target, err error) {
-	defer rows.Close()
-	for rows.Next() {
-		var a Target
-		var source int
-		if err := rows.Scan(&a.Addr, &source); err != nil {
-			return nil, err
-		}
-		a.Source = sourceNames[source]
-		targets = append(targets, a)
-	}
-	return targets, rows.Err()
+func scanTarget(row scanner) (a Target, err error) {
+	var source int
+	err = row.Scan(&a.Addr, &source)
+	a.Source = sourceNames[source]
+	return a, err
 }
