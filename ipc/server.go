@@ -32,30 +32,26 @@ func NewServer() *Server { return &Server{methods: make(map[string]Handler)} }
 // Handle serves m with fn. Each request runs on a goroutine of its own; its context ends
 // with the connection.
 func Handle[P, R any](s *Server, m Method[P, R], fn func(context.Context, P) (R, error)) {
-	s.methods[m.Name] = func(r *Request) {
-		r.run(func(ctx context.Context) {
-			var params P
-			if err := r.Decode(&params); err != nil {
-				r.Fail(err)
-				return
-			}
-			result, err := fn(ctx, params)
-			r.answer(ctx, result, err)
-		})
-	}
+	handle(s, m.Name, func(ctx context.Context, _ *Request, params P) (R, error) { return fn(ctx, params) })
 }
 
 // HandleStream serves m with fn, which sends its items with send. A send fails once the
 // connection is gone.
 func HandleStream[P, E, R any](s *Server, m Stream[P, E, R], fn func(ctx context.Context, params P, send func(E) error) (R, error)) {
-	s.methods[m.Name] = func(r *Request) {
+	handle(s, m.Name, func(ctx context.Context, r *Request, params P) (R, error) {
+		return fn(ctx, params, func(e E) error { return r.Item(e) })
+	})
+}
+
+func handle[P, R any](s *Server, name string, fn func(context.Context, *Request, P) (R, error)) {
+	s.methods[name] = func(r *Request) {
 		r.run(func(ctx context.Context) {
 			var params P
 			if err := r.Decode(&params); err != nil {
 				r.Fail(err)
 				return
 			}
-			result, err := fn(ctx, params, func(e E) error { return r.Item(e) })
+			result, err := fn(ctx, r, params)
 			r.answer(ctx, result, err)
 		})
 	}

@@ -10,17 +10,17 @@
 package config
 
 import (
-	"os"
 	"time"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
 )
 
 // Defaults.
 const (
-	DefaultBlobLimit    = 50 << 20 // bytes
-	DefaultPingInterval = 30 * time.Second
-	DefaultOutboxTTL    = 7 * 24 * time.Hour
+	DefaultBlobLimit    = wire.DefaultBlobLimit // bytes
+	DefaultPingInterval = wire.PingInterval
+	DefaultOutboxTTL    = wire.OutboxTTL
 )
 
 // ListenTailcat is the one word among listen addresses: this agent's own tailcat node.
@@ -37,7 +37,7 @@ const (
 
 // Settings are one agent's settings, complete and valid.
 type Settings struct {
-	Name    string // empty unless set: see Set and DefaultName
+	Name    string // empty unless set: see Set
 	About   string
 	Harness string // one of Harnesses; empty unless set
 	Model   string
@@ -114,13 +114,4 @@ func (s *Settings) finish(env func(string) string) {
 		}
 		s.Listen = kept
 	}
-}
-
-// DefaultName is the name of an agent that has none: awp@HOSTNAME.
-func DefaultName() string {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "localhost"
-	}
-	return "awp@" + host
 }
