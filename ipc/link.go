@@ -11,14 +11,31 @@ import "github.com/awp-suite/awp"
 // WindowBytes bytes pushed and not yet LinkWritten per link, and awp-wire keeps at most
 // as much sent by LinkIn and not yet LinkTook. One line always fits.
 //
+// Window comes back with what goes the same way anyhow: by LinkIn what was written, by
+// LinkOut what was taken. A note of its own is due once HeldLines lines or HeldBytes bytes
+// are to be returned; less may be kept back for any time, and a window is larger than a
+// line by as much.
+//
 // awp-wire gone: the store forgets its links. Store gone: awp-wire stops reading its
 // peers, closes its links, claims anew, and greets its peers again.
 
 // The windows of one link, in either direction.
 const (
 	WindowLines = 256
-	WindowBytes = 1 << 20
+	WindowBytes = 1<<20 + HeldBytes
 )
+
+// What of a window may be kept back is less than this.
+const (
+	HeldLines = 32
+	HeldBytes = 16 << 10
+)
+
+// Credit is returned window.
+type Credit struct {
+	Lines int `json:"lines"`
+	Bytes int `json:"bytes"` // without newlines
+}
 
 // From awp-wire.
 
@@ -72,16 +89,21 @@ type LinkRef struct {
 
 // LinkIn hands over lines of the peer, raw, in order: every line that is not awp-wire's
 // own business (hello, auth, resume, ping, pong, bye).
-var LinkIn = Note[LinkRef]{"link.in"}
+var LinkIn = Note[InParams]{"link.in"}
+
+// InParams says whose lines come along.
+type InParams struct {
+	Link    uint64 `json:"link"`
+	Written Credit `json:"written,omitzero"` // as by LinkWritten
+}
 
 // LinkWritten returns window: so many pushed lines were written to the peer.
-var LinkWritten = Note[LinkCount]{"link.written"}
+var LinkWritten = Note[LinkCredit]{"link.written"}
 
-// LinkCount counts lines of a link.
-type LinkCount struct {
-	Link  uint64 `json:"link"`
-	Lines int    `json:"lines"`
-	Bytes int    `json:"bytes"` // without newlines
+// LinkCredit returns window of a link.
+type LinkCredit struct {
+	Link   uint64 `json:"link"`
+	Credit Credit `json:"credit"`
 }
 
 // LinkDown says that a link ended. awp-wire sends nothing for it afterwards.
@@ -185,8 +207,9 @@ type OutParams struct {
 	Link    uint64 `json:"link"`
 	Control bool   `json:"control,omitzero"`
 	Close   bool   `json:"close,omitzero"` // after these lines, close the link
+	Took    Credit `json:"took,omitzero"`  // as by LinkTook
 }
 
 // LinkTook returns window: so many lines of LinkIn were judged and, where that was due,
 // committed.
-var LinkTook = Note[LinkCount]{"took"}
+var LinkTook = Note[LinkCredit]{"took"}

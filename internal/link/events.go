@@ -32,8 +32,12 @@ type (
 	Freed struct{}
 	// PingSent answers [Ping]: under this id it went out.
 	PingSent struct{ ID awp.MessageID }
-	// Wrote says that so much of the home's outbox was written, newlines not counted.
-	Wrote struct{ Lines, Bytes int }
+	// Wrote says that so much of the home's outbox was written, newlines not counted, the
+	// first of it at At.
+	Wrote struct {
+		Lines, Bytes int
+		At           time.Time
+	}
 	// Doubt says that the machine slept or its network changed: the link may be dead
 	// without a sign.
 	Doubt struct{}

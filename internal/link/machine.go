@@ -103,7 +103,7 @@ func (m *Machine) step(now time.Time, ev Event) []Effect {
 		m.pingID, m.pingAt = ev.ID, now
 		m.owed.pinged()
 	case Wrote:
-		return m.wrote(now, ev)
+		return m.wrote(ev)
 	case Doubt:
 		return m.doubt(now)
 	case Flushed:

@@ -275,7 +275,7 @@ func TestRandomEvents(t *testing.T) {
 		got(`{"t":"bye","id":"b"}`), got(`{"t":"err","code":"auth"}`), got(`{"t":"err","code":"odd"}`), got(`{"t":"err","code":1}`),
 		BadLine{wire.TooLarge, "x"}, Ended{"end"}, Held{}, Freed{}, PingSent{"p1"}, Flushed{}, WriteFailed{"w"},
 		AskBye{"a"}, Parked{}, HomeCloses{}, Replaced{}, Overflow{}, Tick{}, Tick{}, Tick{},
-		Wrote{1, 100}, Wrote{4, 1 << 20}, Doubt{}, Heard{start.Add(time.Minute)},
+		Wrote{1, 100, start}, Wrote{4, 1 << 20, start}, Doubt{}, Heard{start.Add(time.Minute)},
 	}
 	for seed := range uint64(5000) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

@@ -26,9 +26,9 @@ func (o *owed) any() bool { return o.lines > 0 }
 // little is owed, and the end is not waited for longer than it takes.
 func (o *owed) much() bool { return o.after[1] >= wire.ProbeBytes || o.after[0] >= wire.ProbeLines }
 
-func (o *owed) wrote(now time.Time, w Wrote) {
+func (o *owed) wrote(w Wrote) {
 	if !o.any() {
-		o.since = now
+		o.since = w.At
 	}
 	o.lines += w.Lines
 	o.bytes += w.Bytes
@@ -56,8 +56,8 @@ func (o *owed) patience() time.Duration {
 }
 
 // wrote takes a report of the writer.
-func (m *Machine) wrote(now time.Time, w Wrote) []Effect {
-	m.owed.wrote(now, w)
+func (m *Machine) wrote(w Wrote) []Effect {
+	m.owed.wrote(w)
 	if m.state == Live && m.pingID == "" && m.owed.much() {
 		return []Effect{Ping{}}
 	}
@@ -92,6 +92,6 @@ func (m *Machine) doubt(now time.Time) []Effect {
 		return nil
 	}
 	m.heard = now
-	m.owed.wrote(now, Wrote{Lines: 1})
+	m.owed.wrote(Wrote{Lines: 1, At: now})
 	return []Effect{Ping{}}
 }

@@ -10,8 +10,9 @@ func TestOwed(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	resume, line := got(`{"t":"resume","seen":{}}`), got(`{"t":"ack","id":"a1","th":"x","re":"m1"}`)
 	pong := func(id string) Line { return got(`{"t":"pong","re":"` + id + `"}`) }
-	wrote := Wrote{Lines: 1}                             // its bytes make the times odd
-	live := []at{{0, resume}, {3*s + 10*ms, pong("p1")}} // the first round trip is measured
+	wroteAll := func(t time.Duration, bytes int) at { return at{t, Wrote{1, bytes, start.Add(t)}} }
+	wrote := func(t time.Duration) at { return wroteAll(t, 0) } // bytes make the times odd
+	live := []at{{0, resume}, {3*s + 10*ms, pong("p1")}}        // the first round trip is measured
 	quiet := []string{"0s: established; resume", "3s: ping", "3.01s: rtt 10ms"}
 
 	tests := []struct {
@@ -20,32 +21,34 @@ func TestOwed(t *testing.T) {
 		events []at
 		want   []string
 	}{
-		{"a line into the silence", 60 * s, []at{{20 * s, wrote}},
+		{"a line into the silence", 60 * s, []at{wrote(20 * s)},
 			[]string{"22s: ping", `25.02s: close "peer does not answer pings"`}},
-		{"answered: the slow test again", 59 * s, []at{{20 * s, wrote}, {22*s + 30*ms, pong("p2")}},
+		{"answered: the slow test again", 59 * s, []at{wrote(20 * s), {22*s + 30*ms, pong("p2")}},
 			[]string{"22s: ping", "22.03s: rtt 30ms"}},
-		{"an ack is life, and what it is for is asked for once", 45 * s, []at{{20 * s, wrote}, {20*s + 5*ms, line}, {22*s + 6*ms, pong("p2")}},
+		{"an ack is life, and what it is for is asked for once", 45 * s, []at{wrote(20 * s), {20*s + 5*ms, line}, {22*s + 6*ms, pong("p2")}},
 			[]string{"20.005s: forward", "22.005s: ping", "22.006s: rtt 1ms"}},
-		{"lost after the ack", 45 * s, []at{{20 * s, wrote}, {20*s + 5*ms, line}},
+		{"lost after the ack", 45 * s, []at{wrote(20 * s), {20*s + 5*ms, line}},
 			[]string{"20.005s: forward", "22.005s: ping", `25.025s: close "peer does not answer pings"`}},
-		{"written after the ping: another ping", 45 * s, []at{{20 * s, wrote}, {22*s + 10*ms, wrote}, {22*s + 20*ms, pong("p2")}, {24*s + 30*ms, pong("p3")}},
+		{"written after the ping: another ping", 45 * s, []at{wrote(20 * s), wrote(22*s + 10*ms), {22*s + 20*ms, pong("p2")}, {24*s + 30*ms, pong("p3")}},
 			[]string{"22s: ping", "22.02s: rtt 20ms", "24.02s: ping", "24.03s: rtt 10ms"}},
-		{"the idle test's ping is out already", 80 * s, []at{{60*s + 500*ms, wrote}},
+		{"the idle test's ping is out already", 80 * s, []at{wrote(60*s + 500*ms)},
 			[]string{"1m0s: ping", "1m2.5s: ping", `1m5.52s: close "peer does not answer pings"`}},
 		{"a file: a ping for so many bytes, and no round trip of our own queue", 45 * s,
-			[]at{{20 * s, Wrote{1, 350 << 10}}, {20*s + 100*ms, Wrote{1, 350 << 10}}, {21 * s, pong("p2")}, {23 * s, pong("p3")}},
+			[]at{wroteAll(20*s, 350<<10), wroteAll(20*s+100*ms, 350<<10), {21 * s, pong("p2")}, {23 * s, pong("p3")}},
 			[]string{"20s: ping", "23s: ping"}},
-		{"a file on a slow line: longer", 60 * s, []at{{20 * s, Wrote{1, 640 << 10}}},
+		{"a file on a slow line: longer", 60 * s, []at{wroteAll(20*s, 640<<10)},
 			[]string{"20s: ping", `35.02s: close "peer does not answer pings"`}},
-		{"a part of a long line is life", 60 * s, []at{{20 * s, wrote}, {24 * s, Heard{start.Add(24 * s)}}},
+		{"a part of a long line is life", 60 * s, []at{wrote(20 * s), {24 * s, Heard{start.Add(24 * s)}}},
 			[]string{"22s: ping", `29.02s: close "peer does not answer pings"`}},
-		{"silence that is our doing", 60 * s, []at{{20 * s, wrote}, {21 * s, Held{}}, {50 * s, Freed{}}, {52*s + 10*ms, pong("p2")}},
+		{"silence that is our doing", 60 * s, []at{wrote(20 * s), {21 * s, Held{}}, {50 * s, Freed{}}, {52*s + 10*ms, pong("p2")}},
 			[]string{"52s: ping", "52.01s: rtt 10ms"}},
+		{"a line that is told of late", 60 * s, []at{{20*s + 100*ms, Wrote{Lines: 1, At: start.Add(20 * s)}}},
+			[]string{"22s: ping", `25.02s: close "peer does not answer pings"`}},
 		{"doubt, rightly", 60 * s, []at{{20 * s, Doubt{}}},
 			[]string{"20s: ping", `25.02s: close "peer does not answer pings"`}},
 		{"doubt, wrongly", 45 * s, []at{{20 * s, Doubt{}}, {20*s + 10*ms, pong("p2")}},
 			[]string{"20s: ping", "20.01s: rtt 10ms"}},
-		{"nothing is asked of a link that drains", 30 * s, []at{{20 * s, wrote}, {20 * s, AskBye{"x"}}},
+		{"nothing is asked of a link that drains", 30 * s, []at{wrote(20 * s), {20 * s, AskBye{"x"}}},
 			[]string{`20s: last bye "x" re=`, `25s: close "said bye"`}},
 	}
 	for _, tt := range tests {

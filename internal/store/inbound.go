@@ -38,21 +38,16 @@ func (s *Store) In(id uint64, lines [][]byte) {
 				}
 				return j.apply(t)
 			},
+			from: l,
 			done: func(failure error) {
 				if j.ack != "" {
 					s.hub.settle(ackKey{l.key, j.ack})
 				}
-				s.judged(l, line, errors.Join(err, failure))
+				if failure = errors.Join(err, failure); failure != nil {
+					s.reject(l, line, failure)
+				}
 			},
 		})
-	}
-}
-
-// judged runs on the committer, after the line's commit or its failure.
-func (s *Store) judged(l *link, line []byte, err error) {
-	s.links.judged(l, len(line))
-	if err != nil {
-		s.reject(l, line, err)
 	}
 }
 

@@ -11,15 +11,28 @@ import (
 // Wire is awp-wire as the store sees it: somebody who carries lines. Its methods must not
 // wait, and are called in the order in which things were committed.
 type Wire interface {
-	// Out pushes lines to a link. Control lines go ahead of lines of the outbox that
-	// wait, and are not reported as written. After the lines of a last Out the link closes.
-	Out(link uint64, control, last bool, lines [][]byte)
+	// Out pushes lines to a link.
+	Out(link uint64, p Push)
 	// Took says that so many lines of In were judged and, where due, committed.
-	Took(link uint64, lines, bytes int)
+	Took(link uint64, c Credit)
 	// Want asks for a link to a peer; Unwant takes that back.
 	Want(Want)
 	Unwant(awp.Key)
 }
+
+// Push is what goes to a link at once.
+type Push struct {
+	Lines   [][]byte
+	Control bool   // ahead of lines of the outbox that wait, and not reported as written
+	Last    bool   // after the lines, close the link
+	Took    Credit // as by Took
+}
+
+// Credit returns window: so many lines, and their bytes without newlines.
+type Credit struct{ Lines, Bytes int }
+
+// due reports whether there is so much of it that it must not be kept back any longer.
+func (c Credit) due() bool { return c.Lines >= heldLines || c.Bytes >= heldBytes }
 
 // Want is a peer with unfinished business.
 type Want struct {
@@ -44,10 +57,13 @@ type Listening struct {
 	TailcatEnabled bool
 }
 
-// The bounds of what is pushed to one link and not yet written.
+// The bounds of what is pushed to one link and not yet written, and of how much window may
+// be kept back: see package ipc, whose numbers these are.
 const (
 	windowLines = 256
-	windowBytes = 1 << 20
+	windowBytes = 1<<20 + heldBytes
+	heldLines   = 32
+	heldBytes   = 16 << 10
 )
 
 // registry knows the live links. Nothing in it outlives the process: what must, is in the
@@ -61,15 +77,13 @@ type registry struct {
 	dials     map[awp.Key]dial
 	orphans   map[awp.Key]bool // had a link when awp-wire went, and none since
 	listening Listening
-	took      map[*link]credit // judged in the running batch
+	due       []*link // those whose credit must not be kept back
 }
 
 type dial struct {
 	running bool
 	err     string // why the last attempt failed
 }
-
-type credit struct{ lines, bytes int }
 
 // link is one live connection to a peer. Fields below mu's line are guarded by the
 // registry's mutex.
@@ -94,7 +108,8 @@ type link struct {
 	missed   bool  // a line was committed while the pump was reading
 	lines    int   // pushed, not yet written
 	bytes    int
-	rtt      int64 // milliseconds
+	took     Credit // judged, and awp-wire does not know yet
+	rtt      int64  // milliseconds
 }
 
 func (g *registry) init() {
@@ -102,7 +117,6 @@ func (g *registry) init() {
 	g.peers = make(map[awp.Key]*link)
 	g.dials = make(map[awp.Key]dial)
 	g.orphans = make(map[awp.Key]bool)
-	g.took = make(map[*link]credit)
 }
 
 func (g *registry) now() int {
@@ -201,29 +215,43 @@ func (g *registry) tell(fn func(Wire)) {
 func (g *registry) control(l *link, lines [][]byte, last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.wire != nil && !l.down {
-		g.wire.Out(l.id, true, last, lines)
-	}
+	g.out(l, Push{Lines: lines, Control: true, Last: last})
 }
 
-// judged counts lines of a link for the next credits.
+// out pushes lines, and with them the window that is to be returned. g.mu is held.
+func (g *registry) out(l *link, p Push) {
+	if g.wire == nil || l.down {
+		return
+	}
+	p.Took, l.took = l.took, Credit{}
+	g.wire.Out(l.id, p)
+}
+
+// judged counts a line of a link that was judged. Its window goes back with what is pushed
+// next, or by credits.
 func (g *registry) judged(l *link, bytes int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.took[l]
-	g.took[l] = credit{c.lines + 1, c.bytes + bytes}
+	was := l.took.due()
+	l.took.Lines++
+	l.took.Bytes += bytes
+	if l.took.due() && !was {
+		g.due = append(g.due, l)
+	}
 }
 
-// credits returns to awp-wire the window of what was judged.
+// credits returns to awp-wire the window that must not be kept back.
 func (g *registry) credits() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for l, c := range g.took {
-		if g.wire != nil && !l.down {
-			g.wire.Took(l.id, c.lines, c.bytes)
+	for _, l := range g.due {
+		if g.wire != nil && !l.down && l.took.due() {
+			g.wire.Took(l.id, l.took)
+			l.took = Credit{}
 		}
-		delete(g.took, l)
 	}
+	clear(g.due)
+	g.due = g.due[:0]
 }
 
 // room reports whether a line of n bytes may be pushed. One line always fits an empty
@@ -255,7 +283,7 @@ func (g *registry) push(key awp.Key, lines []queued) {
 			n++
 		}
 		if len(out) > 0 {
-			g.wire.Out(l.id, false, false, out)
+			g.out(l, Push{Lines: out})
 		}
 	}
 	if n < len(lines) {
@@ -331,20 +359,23 @@ func (s *Store) pumpSome(l *link) bool {
 		l.bytes += len(q.body)
 	}
 	l.cursor = rows[len(rows)-1].seq
-	g.wire.Out(l.id, false, false, out)
+	g.out(l, Push{Lines: out})
 	return !l.caughtUp
 }
 
 // Written returns window: awp-wire wrote so many pushed lines.
-func (s *Store) Written(id uint64, lines, bytes int) {
+func (s *Store) Written(id uint64, c Credit) {
+	if c == (Credit{}) {
+		return
+	}
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
 	l := s.links.links[id]
 	if l == nil {
 		return
 	}
-	l.lines = max(0, l.lines-lines)
-	l.bytes = max(0, l.bytes-bytes)
+	l.lines = max(0, l.lines-c.Lines)
+	l.bytes = max(0, l.bytes-c.Bytes)
 	if !l.caughtUp {
 		l.look()
 	}

@@ -109,21 +109,26 @@ func (t *tx) expireFiles(before int64) error {
 }
 
 // giveUpFile gives up a file whose copy is lost: the outbox must not stop at it for ever.
-// Its message goes without it. It reports whether the outbox can go on.
+// Its message goes without it. A file that the peer has, or refused, while its chunks were
+// looked up has no copy either, and is not lost. It reports whether the outbox can go on.
 func (s *Store) giveUpFile(l *link, lost *lostCopy) bool {
-	s.log.Error("file not sent", "err", lost.cause)
 	err := s.w.do(context.Background(), func(t *tx) error {
 		p, err := t.ensurePeer(l.key)
 		if err != nil {
+			return err
+		}
+		given, err := t.changed("UPDATE blob SET status = ?, updated = ? WHERE peer = ? AND dir = 1 AND ref = ? AND status = ?", awp.BlobExpired, ms(t.now), p.n, lost.ref, awp.BlobQueued)
+		if err != nil || given == 0 {
 			return err
 		}
 		n, err := t.changed("DELETE FROM chunk WHERE blob = (SELECT n FROM blob WHERE peer = ? AND dir = 1 AND ref = ?)", p.n, lost.ref)
 		if err != nil {
 			return err
 		}
-		if err := t.unstage("UPDATE blob SET status = ?, updated = ? WHERE peer = ? AND dir = 1 AND ref = ? RETURNING ref", awp.BlobExpired, ms(t.now), p.n, lost.ref); err != nil {
-			return err
-		}
+		t.then(func() {
+			s.log.Error("file not sent", "err", lost.cause)
+			s.files.unstage(lost.ref)
+		})
 		return t.note(p, noteExpired, true, map[string]any{"lines": n})
 	})
 	return err == nil

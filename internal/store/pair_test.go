@@ -37,15 +37,10 @@ type side struct {
 // cable is one link: a number and a queue for each direction.
 type cable struct {
 	ids   [2]uint64
-	ways  [2]chan sent // lines to side i
+	ways  [2]chan Push // lines to side i
 	cut   chan struct{}
 	once  sync.Once
 	moved sync.WaitGroup
-}
-
-type sent struct {
-	control, last bool
-	lines         [][]byte
 }
 
 func newPair(t testing.TB, sets ...Settings) *pair {
@@ -87,7 +82,7 @@ func (s *side) index() int {
 }
 
 // Out is the store's Wire: lines for the peer go onto the cable.
-func (s *side) Out(link uint64, control, last bool, lines [][]byte) {
+func (s *side) Out(link uint64, p Push) {
 	s.mu.Lock()
 	c := s.cable
 	s.mu.Unlock()
@@ -95,12 +90,12 @@ func (s *side) Out(link uint64, control, last bool, lines [][]byte) {
 		return
 	}
 	select {
-	case c.ways[1-s.index()] <- sent{control, last, lines}:
+	case c.ways[1-s.index()] <- p:
 	case <-c.cut:
 	}
 }
 
-func (s *side) Took(uint64, int, int) {}
+func (s *side) Took(uint64, Credit) {}
 func (s *side) Want(w Want) {
 	select {
 	case s.wants <- w:
@@ -136,7 +131,7 @@ func (p *pair) plug() *cable {
 	c := &cable{cut: make(chan struct{})}
 	for i := range p.sides {
 		c.ids[i] = p.links.Add(1)
-		c.ways[i] = make(chan sent, 4096)
+		c.ways[i] = make(chan Push, 4096)
 	}
 	for i, s := range p.sides {
 		s.mu.Lock()
@@ -154,7 +149,7 @@ func (p *pair) plug() *cable {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		c.ways[1-i] <- sent{control: true, lines: [][]byte{line}}
+		c.ways[1-i] <- Push{Control: true, Lines: [][]byte{line}}
 	}
 	for i := range p.sides {
 		c.moved.Go(func() { p.carry(c, i) })
@@ -171,7 +166,7 @@ func (p *pair) carry(c *cable, i int) {
 			return
 		case m := <-c.ways[i]:
 			n := 0
-			for _, line := range m.lines {
+			for _, line := range m.Lines {
 				n += len(line)
 				if env, err := wire.ParseEnvelope(line); err == nil && env.T == wire.TypeResume {
 					to.Resume(c.ids[i], line)
@@ -179,10 +174,10 @@ func (p *pair) carry(c *cable, i int) {
 					to.In(c.ids[i], [][]byte{append([]byte(nil), line...)})
 				}
 			}
-			if !m.control {
-				from.Written(c.ids[1-i], len(m.lines), n)
+			if !m.Control {
+				from.Written(c.ids[1-i], Credit{len(m.Lines), n})
 			}
-			if m.last {
+			if m.Last {
 				go c.unplug()
 			}
 		}

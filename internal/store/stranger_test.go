@@ -74,10 +74,11 @@ func (h *host) note(fn func()) {
 	}
 }
 
-func (h *host) Out(link uint64, control, last bool, lines [][]byte) {
+func (h *host) Out(link uint64, p Push) {
 	h.note(func() {
-		for _, line := range lines {
-			if !control {
+		h.took += p.Took.Lines
+		for _, line := range p.Lines {
+			if !p.Control {
 				h.push[link] = append(h.push[link], string(line))
 				continue
 			}
@@ -87,13 +88,13 @@ func (h *host) Out(link uint64, control, last bool, lines [][]byte) {
 				h.out[link] = append(h.out[link], e)
 			}
 		}
-		h.last[link] = h.last[link] || last
+		h.last[link] = h.last[link] || p.Last
 	})
 }
 
-func (h *host) Took(_ uint64, lines, _ int) { h.note(func() { h.took += lines }) }
-func (h *host) Want(w Want)                 { h.note(func() { h.wants = append(h.wants, w) }) }
-func (h *host) Unwant(awp.Key)              { h.note(func() { h.unwants++ }) }
+func (h *host) Took(_ uint64, c Credit) { h.note(func() { h.took += c.Lines }) }
+func (h *host) Want(w Want)             { h.note(func() { h.wants = append(h.wants, w) }) }
+func (h *host) Unwant(awp.Key)          { h.note(func() { h.unwants++ }) }
 
 // until waits until ok holds.
 func (h *host) until(what string, ok func() bool) {
@@ -177,11 +178,10 @@ func (p *stranger) encode(v any) []byte {
 // send hands over lines and waits until they were judged.
 func (p *stranger) send(lines ...[]byte) {
 	p.h.t.Helper()
-	p.h.mu.Lock()
-	want := p.h.took + len(lines)
-	p.h.mu.Unlock()
 	p.h.store.In(p.link, lines)
-	p.h.until("credit", func() bool { return p.h.took >= want || p.h.last[p.link] })
+	if err := p.h.store.w.do(context.Background(), func(*tx) error { return nil }); err != nil {
+		p.h.t.Fatal(err)
+	}
 }
 
 func (p *stranger) msg(th awp.ThreadID, parts ...wire.Part) []byte {

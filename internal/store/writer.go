@@ -31,8 +31,9 @@ const (
 // transaction; what is to happen once it is durable goes to tx.after. done, which may be
 // nil, runs on the committer when the change is durable or has failed; it must not wait.
 type op struct {
-	size  int  // bytes it brings, for the batch's bound
-	lazy  bool // it can wait for others, see lazyTime
+	size  int   // bytes it brings, for the batch's bound
+	lazy  bool  // it can wait for others, see lazyTime
+	from  *link // whose window it takes up, nil: nobody's
 	apply func(*tx) error
 	done  func(error)
 }
@@ -152,12 +153,14 @@ func (w *writer) run() {
 			continue
 		}
 		if len(batch) == 1 {
+			w.judged(batch)
 			w.finish(batch, err)
 			continue
 		}
 		for i := range batch { // one bad line harms nobody else
 			one := batch[i : i+1]
 			if err := w.commit(one); err != nil {
+				w.judged(one)
 				w.finish(one, err)
 			}
 		}
@@ -207,9 +210,20 @@ func (w *writer) commit(batch []op) error {
 		return w.fail(err)
 	}
 	failpoint.Hit("store/committed")
+	w.judged(batch)
 	w.tx.release() // first, so that a link is known before its peer's admission is told
 	w.finish(batch, nil)
 	return nil
+}
+
+// judged counts the lines of the batch for their links' windows: what is let out next takes
+// that along.
+func (w *writer) judged(batch []op) {
+	for _, o := range batch {
+		if o.from != nil {
+			w.s.links.judged(o.from, o.size)
+		}
+	}
 }
 
 func (w *writer) finish(batch []op, err error) {

@@ -14,12 +14,12 @@ import (
 // which its reader will find.
 type carrier struct{ c *ipc.Conn }
 
-func (w carrier) Out(link uint64, control, last bool, lines [][]byte) {
-	ipc.LinkOut.Send(w.c, ipc.OutParams{Link: link, Control: control, Close: last}, lines...) //nolint:errcheck // see above
+func (w carrier) Out(link uint64, p store.Push) {
+	ipc.LinkOut.Send(w.c, ipc.OutParams{Link: link, Control: p.Control, Close: p.Last, Took: ipc.Credit(p.Took)}, p.Lines...) //nolint:errcheck // see above
 }
 
-func (w carrier) Took(link uint64, lines, bytes int) {
-	ipc.LinkTook.Send(w.c, ipc.LinkCount{Link: link, Lines: lines, Bytes: bytes}) //nolint:errcheck // see above
+func (w carrier) Took(link uint64, c store.Credit) {
+	ipc.LinkTook.Send(w.c, ipc.LinkCredit{Link: link, Credit: ipc.Credit(c)}) //nolint:errcheck // see above
 }
 
 func (w carrier) Want(want store.Want) {
@@ -69,9 +69,12 @@ func linkHandler(s *store.Store) ipc.Handler {
 func onLink(s *store.Store, r *ipc.Request) error {
 	switch r.Method {
 	case ipc.LinkIn.Name:
-		return take(r, func(p ipc.LinkRef) { s.In(p.Link, r.Lines) })
+		return take(r, func(p ipc.InParams) {
+			s.Written(p.Link, store.Credit(p.Written))
+			s.In(p.Link, r.Lines)
+		})
 	case ipc.LinkWritten.Name:
-		return take(r, func(p ipc.LinkCount) { s.Written(p.Link, p.Lines, p.Bytes) })
+		return take(r, func(p ipc.LinkCredit) { s.Written(p.Link, store.Credit(p.Credit)) })
 	case ipc.LinkResume.Name:
 		return take(r, func(p ipc.LinkRef) {
 			var line []byte

@@ -18,6 +18,7 @@ func (c *connection) carry() {
 	defer timer.Stop()
 	var armed time.Time
 	for {
+		c.open()
 		c.judge()
 		c.handOver()
 		at := c.machine.WakeAt()
@@ -35,7 +36,6 @@ func (c *connection) carry() {
 		select {
 		case c.batch = <-full:
 		case <-c.box.wake:
-			c.open()
 		case <-timer.C:
 			armed = time.Time{}
 			c.step(link.Heard{At: c.in.lastRead()})
@@ -60,6 +60,7 @@ func (c *connection) judge() {
 					c.held = true
 					c.step(link.Held{})
 				}
+				c.box.want()
 				return
 			}
 			if c.held {
@@ -73,7 +74,7 @@ func (c *connection) judge() {
 			before := c.window.bytes
 			c.step(link.Line{Envelope: l.env, Raw: l.raw})
 			if c.window.bytes == before {
-				c.s.budget.give(took) // the machine did not forward it
+				c.booked.give(took) // the machine did not forward it
 			}
 		case b.bad != nil:
 			bad := b.bad
@@ -95,7 +96,7 @@ func (c *connection) room(l line) (took int, ok bool) {
 		return 0, true
 	}
 	n := len(l.raw)
-	return n, c.window.fits(n) && c.s.budget.take(n, c.box)
+	return n, c.window.fits(n) && c.booked.take(n, c.box)
 }
 
 // recycle hands the batch back to the reader. What is to be handed over refers to it.
@@ -112,19 +113,16 @@ func (c *connection) handOver() {
 		return
 	}
 	failpoint.Hit("wire/after-read")
-	ipc.LinkIn.Send(c.s.conn, ipc.LinkRef{Link: c.number}, c.forward...) //nolint:errcheck // the session's end is heard of elsewhere
+	ipc.LinkIn.Send(c.s.conn, ipc.InParams{Link: c.number, Written: c.written.take()}, c.forward...) //nolint:errcheck // the session's end is heard of elsewhere
 	clear(c.forward)
 	c.forward = c.forward[:0]
 }
 
 // open looks at the mailbox.
 func (c *connection) open() {
-	events, lines, bytes := c.box.take()
-	if lines > 0 {
-		c.window.lines -= lines
-		c.window.bytes -= bytes
-		c.s.budget.give(bytes)
-	}
+	events, took := c.box.take()
+	c.window.lines -= took.Lines
+	c.window.bytes -= took.Bytes
 	for _, ev := range events {
 		c.step(ev)
 	}

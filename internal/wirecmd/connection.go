@@ -23,12 +23,14 @@ type connection struct {
 	outbound bool    // we dialed, fixed
 	expect   awp.Key // who must answer, fixed; zero: anybody
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	tasks  sync.WaitGroup // reader, writer and calls
-	in     *reader
-	out    *writer  // safe for all
-	box    *mailbox // safe for all
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	tasks   sync.WaitGroup // reader, writer and calls
+	in      *reader
+	out     *writer  // safe for all
+	box     *mailbox // safe for all
+	written credit   // safe for all: awp-store does not know yet
+	booked  booking  // safe for all
 
 	batch   *batch   // being judged; nil: none
 	forward [][]byte // lines of it that awp-store gets next
@@ -51,12 +53,15 @@ type connection struct {
 
 func newConnection(s *session, nc net.Conn, via string) *connection {
 	c := &connection{s: s, nc: nc, number: s.d.numbers.Add(1), via: via, up: make(chan struct{}), done: make(chan struct{}), box: newMailbox()}
+	c.booked.of = &s.budget
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	c.in = newReader(nc, c.ctx.Done())
 	c.out = newWriter(nc, writeTimeout(s.d.cfg.Settings.PingInterval), c.box, c.ctx.Done())
 	c.out.written = func(lines, bytes int) {
 		c.box.written(lines, bytes)
-		ipc.LinkWritten.Send(s.conn, ipc.LinkCount{Link: c.number, Lines: lines, Bytes: bytes}) //nolint:errcheck // the session's end is heard of elsewhere
+		if due := c.written.add(lines, bytes); due != (ipc.Credit{}) {
+			ipc.LinkWritten.Send(s.conn, ipc.LinkCredit{Link: c.number, Credit: due}) //nolint:errcheck // the session's end is heard of elsewhere
+		}
 	}
 	if s.d.cfg.Settings.Trace {
 		c.out.trace = func(line []byte) { c.trace("out", line) }
@@ -86,7 +91,8 @@ func (c *connection) end() {
 	c.nc.Close()
 	c.tasks.Wait()
 	c.s.lobby.leave(c)
-	c.s.budget.give(c.window.bytes)
+	c.box.late.Stop()
+	c.booked.giveAll()
 	if c.reason == "" {
 		c.reason = "awp-wire lost awp-store or stops"
 	}
@@ -109,6 +115,14 @@ func (c *connection) push(p ipc.OutParams, lines [][]byte) {
 		c.box.post(link.Overflow{})
 	case p.Close:
 		c.box.post(link.HomeCloses{})
+	}
+}
+
+// took takes back window that awp-store returns.
+func (c *connection) took(n ipc.Credit) {
+	if n != (ipc.Credit{}) {
+		c.booked.give(n.Bytes)
+		c.box.credit(n)
 	}
 }
 

@@ -123,12 +123,13 @@ func (s *session) handle(r *ipc.Request) {
 	case ipc.LinkOut.Name:
 		var p ipc.OutParams
 		if c := s.decodeFor(r, &p, &p.Link); c != nil {
+			c.took(p.Took)
 			c.push(p, r.Lines)
 		}
 	case ipc.LinkTook.Name:
-		var p ipc.LinkCount
+		var p ipc.LinkCredit
 		if c := s.decodeFor(r, &p, &p.Link); c != nil {
-			c.box.took(p.Lines, p.Bytes)
+			c.took(p.Credit)
 		}
 	case ipc.LinkWant.Name:
 		var w ipc.Want

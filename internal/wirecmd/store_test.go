@@ -55,17 +55,17 @@ func (s *fakeStore) count(r *ipc.Request) bool {
 	if counts == nil {
 		return false
 	}
-	var p ipc.LinkCount
+	var p ipc.LinkCredit
 	r.Decode(&p) //nolint:errcheck // ours
 	switch r.Method {
 	case ipc.LinkWritten.Name:
-		counts <- p.Lines
+		counts <- p.Credit.Lines
 	case ipc.LinkIn.Name:
 		bytes := 0
 		for _, l := range r.Lines {
 			bytes += len(l)
 		}
-		ipc.LinkTook.Send(r.Conn, ipc.LinkCount{Link: p.Link, Lines: len(r.Lines), Bytes: bytes}) //nolint:errcheck // test
+		ipc.LinkTook.Send(r.Conn, ipc.LinkCredit{Link: p.Link, Credit: ipc.Credit{Lines: len(r.Lines), Bytes: bytes}}) //nolint:errcheck // test
 		counts <- len(r.Lines)
 	}
 	return true
@@ -128,8 +128,8 @@ func (s *fakeStore) handle(r *ipc.Request) {
 	case ipc.LinkIn.Name:
 		if s.took {
 			var p ipc.LinkRef
-			r.Decode(&p)                                                                              //nolint:errcheck // ours
-			ipc.LinkTook.Send(r.Conn, ipc.LinkCount{Link: p.Link, Lines: len(r.Lines), Bytes: bytes}) //nolint:errcheck // test
+			r.Decode(&p)                                                                                                   //nolint:errcheck // ours
+			ipc.LinkTook.Send(r.Conn, ipc.LinkCredit{Link: p.Link, Credit: ipc.Credit{Lines: len(r.Lines), Bytes: bytes}}) //nolint:errcheck // test
 		}
 	}
 }

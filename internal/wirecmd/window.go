@@ -1,6 +1,7 @@
 package wirecmd
 
 import (
+	"math"
 	"sync"
 
 	"github.com/awp-suite/awp/ipc"
@@ -49,4 +50,63 @@ func (b *budget) give(n int) {
 	for _, box := range woken {
 		box.nudge()
 	}
+}
+
+// booking is a connection's part of the budget.
+type booking struct {
+	of *budget
+
+	mu    sync.Mutex
+	bytes int
+}
+
+// take is take of the budget.
+func (b *booking) take(n int, who *mailbox) bool {
+	if !b.of.take(n, who) {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes += n
+	return true
+}
+
+// give gives n bytes back, or what there is.
+func (b *booking) give(n int) {
+	b.mu.Lock()
+	n = min(n, b.bytes)
+	b.bytes -= n
+	b.mu.Unlock()
+	b.of.give(n)
+}
+
+// giveAll gives back all.
+func (b *booking) giveAll() { b.give(math.MaxInt) }
+
+// credit is window to return. It is kept back, as package ipc allows, until something goes
+// the same way.
+type credit struct {
+	mu sync.Mutex
+	n  ipc.Credit
+}
+
+// add adds to it, and returns all if it must not be kept back any longer.
+func (c *credit) add(lines, bytes int) (due ipc.Credit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n.Lines += lines
+	c.n.Bytes += bytes
+	if c.n.Lines < ipc.HeldLines && c.n.Bytes < ipc.HeldBytes {
+		return due
+	}
+	due, c.n = c.n, due
+	return due
+}
+
+// take returns all.
+func (c *credit) take() (all ipc.Credit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, c.n = c.n, all
+	return all
 }

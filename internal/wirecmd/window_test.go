@@ -1,6 +1,7 @@
 package wirecmd
 
 import (
+	"encoding/json/v2"
 	"fmt"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestWindow(t *testing.T) {
 			t.Fatalf("down: %v", c)
 		}
 		for range 1000 / ipc.WindowLines {
-			ipc.LinkTook.Send(w.store.conn, ipc.LinkCount{Link: 1, Lines: ipc.WindowLines, Bytes: 1}) //nolint:errcheck // test
+			ipc.LinkTook.Send(w.store.conn, ipc.LinkCredit{Link: 1, Credit: ipc.Credit{Lines: ipc.WindowLines, Bytes: 1}}) //nolint:errcheck // test
 			synctest.Wait()
 		}
 		<-sent
@@ -78,10 +79,52 @@ func TestWindowOfLongLines(t *testing.T) {
 		if got := len(w.store.linesIn()); got != 1 {
 			t.Fatalf("%d lines handed over", got)
 		}
-		ipc.LinkTook.Send(w.store.conn, ipc.LinkCount{Link: 1, Lines: 1, Bytes: len(long)}) //nolint:errcheck // test
+		ipc.LinkTook.Send(w.store.conn, ipc.LinkCredit{Link: 1, Credit: ipc.Credit{Lines: 1, Bytes: len(long)}}) //nolint:errcheck // test
 		synctest.Wait()
 		if got := len(w.store.linesIn()); got != 2 {
 			t.Fatalf("%d lines handed over after the first was taken", got)
+		}
+	})
+}
+
+// What was written is told with the peer's next line, or once it is much.
+func TestWrittenIsKeptBack(t *testing.T) {
+	inBubble(t, config.Settings{}, func(w *world) {
+		p := w.connect(identity(2))
+		p.open()
+		written := func() (noted, along ipc.Credit) {
+			synctest.Wait()
+			sum := func(method string) (n ipc.Credit) {
+				for _, c := range w.store.calls(method) {
+					var in struct {
+						Credit  ipc.Credit `json:"credit"`
+						Written ipc.Credit `json:"written"`
+					}
+					json.Unmarshal([]byte(c.params), &in) //nolint:errcheck // ours
+					n.Lines += in.Credit.Lines + in.Written.Lines
+					n.Bytes += in.Credit.Bytes + in.Written.Bytes
+				}
+				return n
+			}
+			return sum(ipc.LinkWritten.Name), sum(ipc.LinkIn.Name)
+		}
+		push := func(n int) {
+			for i := range n {
+				w.store.out(1, ipc.OutParams{}, fmt.Sprintf(`{"t":"msg","id":"%04d"}`, i))
+				p.next()
+			}
+		}
+		push(ipc.HeldLines - 1)
+		if noted, along := written(); noted.Lines+along.Lines != 0 {
+			t.Errorf("told %v and %v too early", noted, along)
+		}
+		p.write(p.msg("x", "1"))
+		if noted, along := written(); noted.Lines != 0 || along != (ipc.Credit{Lines: ipc.HeldLines - 1, Bytes: (ipc.HeldLines - 1) * 23}) {
+			t.Errorf("told %v and %v with a line", noted, along)
+		}
+		push(ipc.HeldLines)
+		if noted, _ := written(); noted.Lines != ipc.HeldLines {
+			t.Errorf("told %v of much", noted)
 		}
 	})
 }

@@ -90,7 +90,7 @@ func TestWriterEnds(t *testing.T) {
 	if got := rec.text(); got != "ack\nbye\n" || !rec.halved || *written != 0 {
 		t.Errorf("wrote %q, half-closed %v, reported %d", got, rec.halved, *written)
 	}
-	if events, _, _ := w.box.take(); len(events) != 1 || events[0] != (link.Flushed{}) {
+	if events, _ := w.box.take(); len(events) != 1 || events[0] != (link.Flushed{}) {
 		t.Errorf("posted %v", events)
 	}
 }
@@ -102,7 +102,7 @@ func TestWriterFails(t *testing.T) {
 	if len(rec.writes) != 2 || *written != 0 {
 		t.Errorf("%d writes, %d lines reported", len(rec.writes), *written)
 	}
-	if events, _, _ := w.box.take(); len(events) != 1 || events[0] != (link.WriteFailed{Reason: "broken pipe"}) {
+	if events, _ := w.box.take(); len(events) != 1 || events[0] != (link.WriteFailed{Reason: "broken pipe"}) {
 		t.Errorf("posted %v", events)
 	}
 }
