@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -84,14 +83,16 @@ func (b *bench) run(ctx context.Context, only string) (err error) {
 	return nil
 }
 
-// build makes the programs, and the empty one that start-up is held against.
+// build makes the programs, or copies them, and makes the empty one that start-up is held
+// against. They stand side by side: where a program lies has its price, too.
 func (b *bench) build(ctx context.Context) error {
-	bin := filepath.Join(b.dir, "bin")
-	var err error
-	if b.bin, err = filepath.Abs(cmp.Or(b.bin, bin)); err != nil {
-		return err
-	}
-	if b.bin == bin {
+	from, bin := b.bin, filepath.Join(b.dir, "bin")
+	b.bin = bin
+	if from != "" {
+		if err := os.CopyFS(bin, os.DirFS(from)); err != nil {
+			return err
+		}
+	} else {
 		progress("building")
 		if err := goBuild(ctx, bin+"/", "github.com/awp-suite/awp/cmd/..."); err != nil {
 			return err
@@ -101,7 +102,7 @@ func (b *bench) build(ctx context.Context) error {
 	if err := os.WriteFile(src, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
 		return err
 	}
-	return goBuild(ctx, filepath.Join(b.dir, "empty"), src)
+	return goBuild(ctx, filepath.Join(bin, "empty"), src)
 }
 
 func goBuild(ctx context.Context, out, what string) error {

@@ -17,7 +17,7 @@ func startup(ctx context.Context, b *bench) error {
 	defer h.stop()
 	awp := filepath.Join(b.bin, "awp")
 	commands := [][]string{
-		{filepath.Join(b.dir, "empty")},
+		{filepath.Join(b.bin, "empty")},
 		{awp, "version"},
 		{awp, "status"},
 		{awp, "threads"},
