@@ -63,7 +63,7 @@ DRAIN_WITHIN = 1
 DIAL_WITHIN = 5               # the description says 30; but our loop waits for it
 DIAL_BACK_GRACE = 15
 MAX_CONTROL = 4096            # control lines that may wait on one link
-MAX_DEPTH = 200               # of nested JSON; ours, so that no line can exhaust the stack
+MAX_DEPTH = 512               # of nested JSON; the description has no bound
 AUTH_CONTEXT = b"awp-auth-v0"
 CAPS = ["chat", "blob", "grant", "introduce"]
 
@@ -76,6 +76,9 @@ OVER = {"done", "failed", "closed"}   # a thread in one of these is not open, §
 # A request is a data part of one of these types, and needs that capability, §17.
 REQUESTS = {"application/vnd.awp.%s+json" % mime: cap for mime, cap in
             [("exec", "exec"), ("fs-read", "fs:read"), ("fs-write", "fs:write"), ("admin", "admin")]}
+
+
+sys.setrecursionlimit(3000)   # room for MAX_DEPTH
 
 
 class Problem(Exception):
@@ -151,7 +154,7 @@ def decode(raw):
         if "\\u" in text:
             encode(value).encode("utf-8")     # fails on half of a surrogate pair
         if text.count("[") + text.count("{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
-            raise RecursionError
+            raise RecursionError("beyond MAX_DEPTH")
     except RecursionError:
         raise ValueError("nested too deep") from None
     if not isinstance(value, dict):
