@@ -251,25 +251,8 @@ func TestKill(t *testing.T) {
 			big := []string{p.file(rng, 2_000_000), p.file(rng, 2_000_000)}
 			var talking sync.WaitGroup
 			stop := make(chan struct{})
-			for i := range p.side {
-				talking.Go(func() {
-					th := p.send(i, "", "first").th
-					for n := 0; ; n++ {
-						select {
-						case <-stop:
-							return
-						default:
-						}
-						switch text := fmt.Sprintf("%d of side %d", n, i); n % 8 {
-						case 3:
-							p.send(i, th, text, big[i])
-						case 6:
-							p.state(i, th, fmt.Sprintf("state%d", n))
-						default:
-							p.send(i, th, text)
-						}
-					}
-				})
+			for _, i := range []int{0, 1, 1, 1} { // Python's commands are slower to start
+				talking.Go(func() { p.talk(i, big[i], stop) })
 			}
 			killed := map[string]int{}
 			pause := time.NewTimer(0)
@@ -279,6 +262,9 @@ func TestKill(t *testing.T) {
 				pause.Reset(time.Duration(100+rng.IntN(1200)) * time.Millisecond)
 				s := p.side[rng.IntN(2)]
 				killed[s.kill(rng.IntN(5))]++
+				if rng.IntN(3) == 0 {
+					<-time.After(time.Duration(rng.IntN(1000)) * time.Millisecond) // the other side notices
+				}
 				s.revive()
 			}
 			close(stop)
@@ -287,5 +273,25 @@ func TestKill(t *testing.T) {
 			t.Logf("%d and %d lines, killed %v", len(p.said[0]), len(p.said[1]), killed)
 			p.exact()
 		})
+	}
+}
+
+// talk says one line after another in a thread of its own, until told to stop.
+func (p *pair) talk(i int, file string, stop <-chan struct{}) {
+	th := p.send(i, "", "first").th
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		switch text := fmt.Sprintf("%d of side %d", n, i); n % 8 {
+		case 3:
+			p.send(i, th, text, file)
+		case 6:
+			p.state(i, th, fmt.Sprintf("state%d", n))
+		default:
+			p.send(i, th, text)
+		}
 	}
 }
