@@ -958,7 +958,7 @@ class Link:
     def fail(self, code, detail, re=None):
         """An err after which the connection ends: say it, shut our half, drain a moment
         so that the peer gets to read it."""
-        if self.phase != "closing":
+        if self.phase not in ("closing", "closed"):
             self.err(code, detail, re)
             self.node.say("failed", peer=self.key, code=code, detail=detail)
             self._end(DRAIN_WITHIN, code)
@@ -1157,11 +1157,11 @@ class Link:
 
     def _on_introduce(self, line, raw):
         """Somebody to talk to: remembered, never connected to on its own. Not acked."""
+        self.store.take(self.key, line, raw, time.time())
         try:
             key = read_key(line["peer"].get("key"))
         except ValueError:
             return
-        self.store.take(self.key, line, raw, time.time())
         if key == self.store.key:
             return
         peer, name = self.store.peer(key), line["peer"].get("name")

@@ -6,6 +6,7 @@ usage: readings.py ADDRESS
 import base64
 import json
 import os
+import socket
 import sys
 import time
 
@@ -28,7 +29,7 @@ class Caller:
         while b"\n" not in self.buffer:
             try:
                 data = self.sock.recv(1 << 20)
-            except TimeoutError:
+            except socket.timeout:
                 return None
             except OSError:
                 return b"closed"
