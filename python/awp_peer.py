@@ -747,11 +747,10 @@ class Store:
         if got > (self.blob_limit if file["size"] is None else file["size"]):
             return self._refuse(key, ref, "more than was declared or is allowed")
         path = self._arriving(key, ref)
-        if not os.path.exists(path) and file["got"] and file["size"] is not None:
-            with contextlib.suppress(FileNotFoundError):   # we crashed before committing that it is complete
-                os.rename(self._final(key, ref), path)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
+            if os.fstat(fd).st_size < file["got"]:
+                return self._refuse(key, ref, "the partial file is damaged here")
             os.ftruncate(fd, file["got"])
             os.pwrite(fd, data, file["got"])
             os.fsync(fd)
@@ -775,14 +774,17 @@ class Store:
         return os.path.join(directory, safe(self.peer(key).files[ref]["name"] or "file"))
 
     def _complete(self, key, ref):
-        """Data and message are here: the file gets its final path, in this transaction."""
+        """Data and message are here: the file gets its final path, in this transaction. It
+        is a second name, and the first goes after the commit: were it moved, and the
+        commit never came, the chunks that come again would find nothing to go on from."""
         file = self.peer(key).files[ref]
         if file["got"] != file["size"]:
             return self._refuse(key, ref, "%d bytes, not the declared %d" % (file["got"], file["size"]))
         path, final = self._arriving(key, ref), self._final(key, ref)
-        if os.path.exists(path):   # else an earlier try, cut off before its commit, moved it
-            os.rename(path, final)
-            sync_directory(os.path.dirname(final))
+        remove(final)   # of an earlier try that was cut off before its commit
+        os.link(path, final)
+        sync_directory(os.path.dirname(final))
+        self.after.append(lambda: remove(path))
         digest = hashlib.sha256()
         with open(final, "rb") as f:
             for block in iter(lambda: f.read(1 << 20), b""):

@@ -267,6 +267,26 @@ class TestFiles(InDirectory):
         self.message(25)
         self.complete()
 
+    def test_crash_before_the_commit_of_everything(self):
+        """The rest of the chunks and the message in one batch, which is lost once."""
+        self.chunk(0, self.data[:10])
+        for broken in (True, False):
+            self.n = 1
+            change, self.got.change = self.got.change, contextlib.nullcontext
+            fail = mock.patch("os.write", side_effect=OSError(28, "full")) if broken else contextlib.nullcontext()
+            with fail, self.assertRaises(OSError) if broken else contextlib.nullcontext(), change():
+                self.chunk(1, self.data[10:20])
+                self.chunk(2, self.data[20:], True)
+                self.message(25)
+            self.got = self.store(blob_limit=50)
+        self.complete()
+        self.assertEqual(os.listdir(os.path.join(self.dir, "a", "arriving", awp.short(B))), [])
+
+    def test_partial_file_lost(self):
+        self.chunk(0, self.data[:10])
+        os.unlink(self.got._arriving(B, "r/1"))
+        self.refused(self.chunk(1, self.data[10:], True))
+
     def test_crash_between_move_and_commit(self):
         self.message(25)
         with mock.patch("os.write", side_effect=OSError(28, "full")), self.assertRaises(OSError):
