@@ -110,6 +110,20 @@ def before_hello(line):
     return c.heard()
 
 
+def before_auth(line):
+    c = Caller()
+    c.hello().write(line).auth().write(c.line("resume", seen={}))
+    return c.heard()
+
+
+def bye():
+    c = Caller().up()
+    c.heard()
+    c.write(c.line("bye", reason="why"))
+    said = [c.read(), c.read()]
+    return [json.loads(said[0])[m] for m in ("t", "reason")] + [(said[1] or b"open").decode()]
+
+
 def padded():
     """The same key, spelled in two ways: is it one peer? It is when the msg is known."""
     c = Caller().up()
@@ -141,6 +155,8 @@ QUESTIONS = {
     "600 levels": lambda: live(in_msg(b"[" * 600 + b"]" * 600)),
     "a ping before hello": lambda: before_hello(b'{"t":"ping","id":"a","ts":""}'),
     "an unknown type before hello": lambda: before_hello(b'{"t":"someday","id":"a","ts":""}'),
+    "a ping between hello and auth": lambda: before_auth(b'{"t":"ping","id":"a","ts":""}'),
+    "an unknown type between hello and auth": lambda: before_auth(b'{"t":"someday","id":"a","ts":""}'),
     "hello without v": lambda: greet(v=None),
     "hello with v as a string": lambda: greet(v="0"),
     "hello with v 0.0": lambda: greet(v=0.0),
@@ -149,6 +165,7 @@ QUESTIONS = {
     "a second hello": lambda: live(line("hello", v=0, key="x")),
     "a second resume": lambda: live(line("resume", seen={})),
     "seen that is no id": lambda: live(line("resume", seen={"t": 5})),
+    "a bye": bye,
     "an empty id": lambda: live(line("msg", **msg(id=""))),
     "an id of 2000 bytes": lambda: live(line("msg", **msg(id="x" * 2000))),
     "a msg without parts": lambda: live(b'{"t":"msg","id":"i","ts":"","th":"t"}'),
