@@ -475,7 +475,7 @@ class TestLink(InDirectory):
                 caller = Caller(self.node)
                 said = caller.write(*lines).lines()
                 self.assertEqual([l["code"] for l in said if l["t"] == "err"], [want])
-                self.assertEqual(caller.link.phase, "closing")
+                self.assertIn(caller.link.phase, ("closing", "closed"))
                 if name == "version":
                     self.assertNotIn("auth", [l["t"] for l in said])
         self.assertEqual(self.node.live, {})
@@ -523,7 +523,7 @@ class TestLink(InDirectory):
         with mock.patch("os.fsync", side_effect=OSError(5, "broken")):
             said = caller.write({"t": "msg", "th": "t", "parts": []}).lines()
         self.assertEqual([(l["t"], l["code"]) for l in said], [("err", "internal")])
-        self.assertEqual(caller.link.phase, "closing")
+        self.assertIn(caller.link.phase, ("closing", "closed"))
 
     def test_replay(self):
         first, th = self.s.send(B, text("1"))
