@@ -87,6 +87,10 @@ type LinkRef struct {
 	Link uint64 `json:"link"`
 }
 
+// Valid reports whether a note that returns c says anything. One that does not comes from a
+// program of another release, and a window would never open again.
+func (c Credit) Valid() bool { return c.Lines > 0 && c.Bytes >= 0 }
+
 // LinkIn hands over lines of the peer, raw, in order: every line that is not awp-wire's
 // own business (hello, auth, resume, ping, pong, bye).
 var LinkIn = Note[InParams]{"link.in"}

@@ -204,7 +204,16 @@ func (t *tx) takeErr(l *link, m wire.Err, line []byte) error {
 	if id == "" {
 		id = t.nextID()
 	}
-	_, _, err = t.log(logRow{peer: p, thread: r, dir: dirIn, typ: wire.TypeErr, id: id, body: line, meta: string(meta), unread: true})
+	var at any // its thread
+	if r != nil {
+		at = r.n
+	}
+	// A peer whose disk is full says so at every attempt: once is news.
+	var said bool
+	if err := t.row("SELECT EXISTS (SELECT 1 FROM unread u JOIN line l USING (seq) WHERE u.thread IS ? AND u.peer = ? AND l.type = ? AND l.meta = ?)", at, p.n, wire.TypeErr, string(meta)).Scan(&said); err != nil {
+		return err
+	}
+	_, _, err = t.log(logRow{peer: p, thread: r, dir: dirIn, typ: wire.TypeErr, id: id, body: line, meta: string(meta), unread: !said})
 	return err
 }
 

@@ -325,7 +325,7 @@ func (s *Store) pump(l *link) {
 func (s *Store) pumpSome(l *link) bool {
 	g := &s.links
 	g.mu.Lock()
-	if l.down || !l.resumed || !l.room(0) {
+	if l.down || !l.resumed || l.caughtUp || !l.room(0) {
 		g.mu.Unlock()
 		return false
 	}

@@ -2,6 +2,7 @@ package wirecmd
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/awp-suite/awp"
@@ -128,7 +129,10 @@ func (s *session) handle(r *ipc.Request) {
 		}
 	case ipc.LinkTook.Name:
 		var p ipc.LinkCredit
-		if c := s.decodeFor(r, &p, &p.Link); c != nil {
+		c := s.decodeFor(r, &p, &p.Link)
+		if !p.Credit.Valid() {
+			s.conn.Fail(errors.New("awp-store returned no window"))
+		} else if c != nil {
 			c.took(p.Credit)
 		}
 	case ipc.LinkWant.Name:
