@@ -37,13 +37,17 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 		done(Admitted{}, &awp.Error{Code: awp.Invalid, Message: "admit: " + err.Error(), Cause: err})
 		return
 	}
-	n.era = s.links.now()
+	n.era = s.links.ask(n.ID, n.Peer)
 	hello.Name, hello.About, hello.Caps = wire.Clip(hello.Name, clipName), wire.Clip(hello.About, clipAbout), clipCaps(hello.Caps)
 	var out Admitted
 	s.w.submit(op{
 		size:  len(n.Hello),
+		whose: n.Peer,
 		apply: func(t *tx) (err error) { out, err = t.admit(n, hello); return err },
-		done:  func(err error) { done(out, err) },
+		done: func(err error) {
+			s.links.asked(n.ID)
+			done(out, err)
+		},
 	})
 }
 

@@ -38,7 +38,8 @@ func (s *Store) In(id uint64, lines [][]byte) {
 				}
 				return j.apply(t)
 			},
-			from: l,
+			whose: l.key,
+			from:  l,
 			done: func(failure error) {
 				if j.ack != "" {
 					s.hub.settle(ackKey{l.key, j.ack})

@@ -74,6 +74,7 @@ type registry struct {
 	era       int  // counts wires: links of an earlier one must not come up later
 	links     map[uint64]*link
 	peers     map[awp.Key]*link
+	asking    map[uint64]awp.Key // links whose admission is under way
 	dials     map[awp.Key]dial
 	orphans   map[awp.Key]bool // had a link when awp-wire went, and none since
 	listening Listening
@@ -115,14 +116,34 @@ type link struct {
 func (g *registry) init() {
 	g.links = make(map[uint64]*link)
 	g.peers = make(map[awp.Key]*link)
+	g.asking = make(map[uint64]awp.Key)
 	g.dials = make(map[awp.Key]dial)
 	g.orphans = make(map[awp.Key]bool)
 }
 
-func (g *registry) now() int {
+// ask notes that the admission of a link is under way, and returns the era.
+func (g *registry) ask(id uint64, peer awp.Key) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.asking[id] = peer
 	return g.era
+}
+
+// asked notes that it is over: the link was added, or never will be.
+func (g *registry) asked(id uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.asking, id)
+}
+
+// ended forgets a link and returns it, or whose it would be if its admission is under way.
+func (g *registry) ended(id uint64) (l *link, asking awp.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l = g.forget(id); l == nil {
+		asking = g.asking[id]
+	}
+	return l, asking
 }
 
 // add adds a link that was asked for in an era, unless that is over.

@@ -179,7 +179,7 @@ func (p *stranger) encode(v any) []byte {
 func (p *stranger) send(lines ...[]byte) {
 	p.h.t.Helper()
 	p.h.store.In(p.link, lines)
-	if err := p.h.store.w.do(context.Background(), func(*tx) error { return nil }); err != nil {
+	if err := p.h.store.w.pass(context.Background(), false); err != nil {
 		p.h.t.Fatal(err)
 	}
 }

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
+)
+
+// A peer that has thousands of lines waiting delays another's one line, and this home's own
+// call, by less than two batches; its own lines stay in order.
+func TestTurns(t *testing.T) {
+	for name, flooders := range map[string]int{"one peer floods": 1, "many peers flood": 40} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, Settings{})
+			w := h.store.w
+			hold, held := make(chan struct{}), make(chan struct{})
+			release := sync.OnceFunc(func() { close(hold) })
+			defer release()                                                                    // a failing test must not hang
+			go w.do(context.Background(), func(*tx) error { close(held); <-hold; return nil }) //nolint:errcheck // it holds the committer
+			<-held
+			var order []int // by flooder; -1: the quiet peer, -2: the home
+			per := make([][]int, flooders)
+			took := func(who, n int) op {
+				return op{whose: testKey(who), size: 300, apply: func(*tx) error {
+					if order = append(order, who); who >= 0 {
+						per[who] = append(per[who], n)
+					}
+					return nil
+				}}
+			}
+			const lines = 4000
+			for n := range lines {
+				who := n % flooders
+				w.submit(took(who, n))
+			}
+			quiet, own := took(-1, 0), took(-2, 0)
+			own.whose = awp.Key{}
+			w.submit(quiet)
+			w.submit(own)
+			release()
+			if err := w.pass(context.Background(), false); err != nil {
+				t.Fatal(err)
+			}
+			if len(order) != lines+2 {
+				t.Fatalf("%d of %d changes were made", len(order), lines+2)
+			}
+			for what, who := range map[string]int{"the quiet peer": -1, "the home's own call": -2} {
+				if at := slices.Index(order, who); at >= 2*batchOps {
+					t.Errorf("%s waited for %d changes of others", what, at)
+				}
+			}
+			for who, ns := range per {
+				if !slices.IsSorted(ns) {
+					t.Errorf("the lines of flooder %d lost their order", who)
+				}
+			}
+		})
+	}
+}
+
+// Long lines count by their bytes: who sends chunks has fewer of them in a round.
+func TestTurnsCountBytes(t *testing.T) {
+	var ts turns
+	for range 20 {
+		ts.add(op{whose: testKey(1), size: 300 << 10})
+	}
+	for range 20 {
+		ts.add(op{whose: testKey(2), size: 300})
+	}
+	small := 0
+	for _, o := range ts.cut() {
+		if o.whose == testKey(2) {
+			small++
+		}
+	}
+	if small != 20 {
+		t.Errorf("%d of 20 short lines went with the first batch", small)
+	}
+	for ts.n > 0 {
+		if len(ts.cut()) == 0 {
+			t.Fatal("an empty batch with changes waiting")
+		}
+	}
+	if len(ts.peers) != 0 || ts.first != nil || ts.last != nil {
+		t.Error("empty lanes stayed")
+	}
+}
+
+func testKey(n int) (k awp.Key) {
+	k[0], k[1], k[31] = byte(n), byte(n>>8), 1
+	return k
+}
+
+// An admission says what was seen, so it must not overtake lines that the same peer's older
+// link brought.
+func TestAdmissionWaitsForThePeersOwnLines(t *testing.T) {
+	h := newHost(t, Settings{})
+	p := h.stranger("ann")
+	hold, held := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	defer release()
+	go h.store.w.do(context.Background(), func(*tx) error { close(held); <-hold; return nil }) //nolint:errcheck // it holds the committer
+	<-held
+	var last awp.MessageID
+	var lines [][]byte
+	for range 200 {
+		line := p.text("t", rand.Text())
+		env, err := wire.ParseEnvelope(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = env.ID
+		lines = append(lines, line)
+	}
+	h.store.In(p.link, lines)
+	h.store.Down(p.link, "replaced")
+	done := make(chan Admitted)
+	go func() { done <- p.admit("ann") }()
+	h.until("the admission under way", func() bool {
+		h.store.links.mu.Lock()
+		defer h.store.links.mu.Unlock()
+		return len(h.store.links.asking) > 0
+	})
+	release()
+	if got := (<-done).Seen["t"]; got != last {
+		t.Errorf("admitted with seen %q, want %q", got, last)
+	}
+}
