@@ -61,7 +61,7 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		return Admitted{}, err
 	}
 	if refused != "" {
-		t.s.log.Info("connection refused", "peer", n.Peer.Short(), "reason", refused)
+		t.s.log.Info("connection refused", "link", n.ID, "reason", refused)
 		err := t.note(p, noteRefused, true, map[string]any{"reason": refused, "name": hello.Name, "via": n.Via})
 		return Admitted{Refused: refused}, err
 	}

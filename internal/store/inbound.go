@@ -61,9 +61,9 @@ func (s *Store) reject(l *link, line []byte, err error) {
 	e := wire.Err{Code: wire.Internal, Detail: "could not be stored"}
 	if bad, ok := errors.AsType[*wire.LineError](err); ok {
 		e.Code, e.Detail = bad.Code, bad.Detail
-		s.log.Warn("bad line from a peer, closing the link", "peer", l.key.Short(), "code", bad.Code, "detail", bad.Detail)
+		s.log.Warn("bad line from a peer, closing the link", "link", l.id, "code", bad.Code, "detail", bad.Detail)
 	} else {
-		s.log.Error("line of a peer not stored, closing the link", "peer", l.key.Short(), "err", err)
+		s.log.Error("line of a peer not stored, closing the link", "link", l.id, "err", unnamed(err))
 	}
 	if env, perr := wire.ParseEnvelope(line); perr == nil {
 		e.Re = env.ID
