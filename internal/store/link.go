@@ -103,7 +103,8 @@ func (s *Store) checkHello(line []byte, ours bool) error {
 	return nil
 }
 
-// Resume starts the flow to a link: line is the peer's resume, nil when it never came.
+// Resume starts the flow to a link: line is the peer's resume, nil when it never came. For
+// a line Took follows, as for those of In.
 func (s *Store) Resume(id uint64, line []byte) {
 	l := s.links.get(id)
 	if l == nil {
@@ -116,9 +117,14 @@ func (s *Store) Resume(id uint64, line []byte) {
 		r, bad = wire.Decode[wire.Resume](line)
 		seen = r.Seen
 	}
+	var from *link
+	if line != nil {
+		from = l
+	}
 	s.w.submit(op{
 		size:  len(line),
 		whose: l.key,
+		from:  from,
 		apply: func(t *tx) error {
 			if bad != nil || l.failed {
 				return nil

@@ -73,7 +73,7 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	// The answer is waited for however late it comes: a link that awp-store admitted and
 	// nobody carries would look connected for ever.
 	params := ipc.AdmitParams{Link: c.number, Peer: p.key, Outbound: c.outbound, Via: c.via}
-	res, err := ipc.LinkAdmit.Call(s.ctx, s.conn, params, hello)
+	res, err := s.askAdmit(ctx, params, hello)
 	late := err == nil && res.Refused == "" && ctx.Err() != nil
 	if err != nil || res.Refused != "" || late {
 		s.mu.Lock()
@@ -103,6 +103,14 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	}
 	c.control(wire.Resume{Envelope: wire.Envelope{T: wire.TypeResume}, Seen: res.Seen})
 	return handshake.Admitted{}
+}
+
+func (s *session) askAdmit(ctx context.Context, p ipc.AdmitParams, hello []byte) (ipc.AdmitResult, error) {
+	if err := s.asking(ctx); err != nil {
+		return ipc.AdmitResult{}, err
+	}
+	defer s.answered()
+	return ipc.LinkAdmit.Call(s.ctx, s.conn, p, hello)
 }
 
 // use returns the peer with that key, and keeps it until unuse.

@@ -14,6 +14,7 @@ const (
 	maxHandshakes = 64   // connections of strangers that did not prove a key yet
 	maxLinks      = 1024 // links at a time
 	maxDials      = 32   // attempts of dialling loops at a time
+	maxAsks       = 64   // hello lines that wait for awp-store's word at a time
 )
 
 // session is the time between a claim and the loss of awp-store.
@@ -24,6 +25,7 @@ type session struct {
 	dialer *dialer
 	budget budget
 	lobby  lobby
+	asks   chan struct{} // one a hello line that awp-store has not answered
 
 	ready chan struct{} // closed once hello is set
 	hello ipc.LinkHello
@@ -39,6 +41,7 @@ type session struct {
 func newSession(d *daemon) *session {
 	s := &session{
 		d:        d,
+		asks:     make(chan struct{}, maxAsks),
 		ready:    make(chan struct{}),
 		links:    make(map[uint64]*connection),
 		peers:    make(map[awp.Key]*peer),
