@@ -56,14 +56,13 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 	if err != nil {
 		return Admitted{}, err
 	}
+	if refused != "" {
+		t.s.log.Info("connection refused", "link", n.ID, "reason", refused)
+		return Admitted{Refused: refused}, t.refuse(n, hello.Name, refused)
+	}
 	p, err := t.ensurePeer(n.Peer)
 	if err != nil {
 		return Admitted{}, err
-	}
-	if refused != "" {
-		t.s.log.Info("connection refused", "link", n.ID, "reason", refused)
-		err := t.note(p, noteRefused, true, map[string]any{"reason": refused, "name": hello.Name, "via": n.Via})
-		return Admitted{Refused: refused}, err
 	}
 	if err := t.met(p, hello.Name, hello.About, hello.Caps); err != nil {
 		return Admitted{}, err
@@ -78,7 +77,7 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		if err := t.tried(p, n.Via, ""); err != nil {
 			return Admitted{}, err
 		}
-	} else if a, err := wire.ParseAddr(hello.Addr); err == nil {
+	} else if a, err := wire.ParseAddr(hello.Addr); err == nil && dialable(a, n.Via) {
 		if err := t.addAddr(p, a.String(), sourceHello); err != nil {
 			return Admitted{}, err
 		}

@@ -28,6 +28,8 @@ type tx struct {
 	chunks  bool          // the outbox may hold chunks: most never do, and an ack need not look
 	lease   awp.MessageID // as stored: no id handed out is larger
 
+	refusedAt time.Time // of the last notice of a refused peer
+
 	// Of the running transaction:
 	now    time.Time
 	dirty  []*threadRow
