@@ -76,6 +76,7 @@ type AdmitParams struct {
 type AdmitResult struct {
 	Refused string                         `json:"refused,omitzero"` // detail of err auth
 	Seen    map[awp.ThreadID]awp.MessageID `json:"seen,omitzero"`    // fits a line
+	Known   bool                           `json:"known,omitzero"`   // the home chose to deal with it: its link is kept when there are too many
 }
 
 // LinkResume says that the peer's resume came, as one raw line, or, with no line, that

@@ -22,6 +22,7 @@ type NewLink struct {
 // Admitted is what our resume line says, or why there will be none.
 type Admitted struct {
 	Refused string
+	Known   bool // the home chose to deal with the peer, see known.go
 	Seen    map[awp.ThreadID]awp.MessageID
 }
 
@@ -85,6 +86,10 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 	if err := t.note(p, noteConnected, false, map[string]any{"name": hello.Name, "about": hello.About, "via": n.Via, "outbound": n.Outbound, "caps": hello.Caps}); err != nil {
 		return Admitted{}, err
 	}
+	known, err := t.known(p)
+	if err != nil {
+		return Admitted{}, err
+	}
 	seen, err := t.seenBy(p)
 	if err != nil {
 		return Admitted{}, err
@@ -100,7 +105,7 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 			t.s.left(l, "awp-wire ended")
 		}
 	})
-	return Admitted{Seen: seen}, nil
+	return Admitted{Seen: seen, Known: known}, nil
 }
 
 // refusal returns why a peer may not connect, or nothing (PROTOCOL.md section 12).

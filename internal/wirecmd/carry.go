@@ -209,8 +209,11 @@ var errTimedOut = &awp.Error{Code: awp.Unreachable, Message: "timed out"}
 
 // abortReason says why somebody else ended the connection.
 func (c *connection) abortReason() string {
-	if cause := context.Cause(c.ctx); errors.Is(cause, errTimedOut) {
+	switch cause := context.Cause(c.ctx); {
+	case errors.Is(cause, errTimedOut):
 		return errTimedOut.Message
+	case errors.Is(cause, errNoRoom):
+		return errNoRoom.Message
 	}
 	return ""
 }

@@ -60,13 +60,7 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 // ask asks awp-store. The link can be found by its number before, so that nothing that is
 // pushed for it can come too early.
 func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Key, hello []byte) handshake.Event {
-	s.mu.Lock()
-	full := len(s.links) >= maxLinks
-	if !full {
-		s.links[c.number] = c
-	}
-	s.mu.Unlock()
-	if full {
+	if !s.room(c) {
 		s.d.log.Warn("connection dropped: too many links", "limit", maxLinks)
 		return handshake.Lost{Reason: fmt.Sprintf("%d links are up already", maxLinks)}
 	}
@@ -95,6 +89,7 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	c.peer, c.active = p, link.Active{Dialer: dialer, Since: time.Now()}
 	p.link = c
 	p.users++
+	c.known.Store(c.outbound || res.Known)
 	close(s.admitted)
 	s.admitted = make(chan struct{})
 	s.mu.Unlock()
@@ -166,6 +161,9 @@ func (s *session) established(c *connection) {
 func (s *session) release(c *connection) {
 	s.mu.Lock()
 	delete(s.links, c.number)
+	if c.evicted {
+		s.leaving--
+	}
 	p := c.peer
 	p.link = nil
 	up := p.up

@@ -12,7 +12,7 @@ import (
 // Bounds of one session.
 const (
 	maxHandshakes = 64   // connections of strangers that did not prove a key yet
-	maxLinks      = 1024 // links at a time
+	maxLinks      = 1024 // links at a time, see room
 	maxDials      = 32   // attempts of dialling loops at a time
 	maxAsks       = 64   // hello lines that wait for awp-store's word at a time
 )
@@ -34,6 +34,7 @@ type session struct {
 	closed   bool // no task may begin
 	tasks    sync.WaitGroup
 	links    map[uint64]*connection // by number, from before admission on
+	leaving  int                    // of them, evicted
 	peers    map[awp.Key]*peer
 	admitted chan struct{} // closed and replaced when a link is admitted
 }
