@@ -8,10 +8,12 @@ import "github.com/awp-suite/awp"
 // its resume, the end of its link) waits in that peer's lane.
 
 // A turn lets a lane bring so many bytes into a batch, and what it does not use counts at
-// its next one. Every change costs opCost beside its bytes: the work in the database.
+// its next one. Every change costs opCost beside its bytes, the work in the database, and
+// fileCost for each file that it may touch.
 const (
 	turnBytes = 8 << 10
 	opCost    = 4 << 10
+	fileCost  = 16 << 10
 )
 
 // A batch gives this home's own calls so much before the peers' turns, so that a thousand
@@ -114,17 +116,18 @@ func (t *turns) cut() []op {
 	return b.ops
 }
 
-func (o op) cost() int { return o.size + opCost }
+func (o op) cost() int { return o.size + opCost + o.files*fileCost }
 
 // batch is what one transaction takes.
 type batch struct {
 	ops   []op
 	bytes int
+	files int
 }
 
 // fits reports whether o may join. The first always may.
 func (b *batch) fits(o op, ops, bytes int) bool {
-	return len(b.ops) == 0 || len(b.ops) < ops && b.bytes+o.size <= bytes
+	return len(b.ops) == 0 || len(b.ops) < ops && b.bytes+o.size <= bytes && (o.files == 0 || b.files+o.files <= batchFiles)
 }
 
 // take moves the first change of a lane into the batch.
@@ -140,4 +143,5 @@ func (b *batch) take(t *turns, l *lane) {
 	t.n--
 	b.ops = append(b.ops, o)
 	b.bytes += o.size
+	b.files += o.files
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -129,5 +130,52 @@ func TestAdmissionWaitsForThePeersOwnLines(t *testing.T) {
 	release()
 	if got := (<-done).Seen["t"]; got != last {
 		t.Errorf("admitted with seen %q, want %q", got, last)
+	}
+}
+
+// Thousands of tiny files cost a batch a few syncs, and leave room for others in the next.
+func TestTinyFiles(t *testing.T) {
+	h := newHost(t, Settings{})
+	p, q := h.stranger("ann"), h.stranger("bob")
+	var mu sync.Mutex
+	dirs := 0
+	done := make(chan int, 1)
+	hold, held := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	defer release()
+	go h.store.w.do(context.Background(), func(*tx) error { close(held); <-hold; return nil }) //nolint:errcheck // it holds the committer
+	<-held
+	h.store.files.onSync = func(string) { mu.Lock(); dirs++; mu.Unlock() } // the committer waits
+	const files = 200
+	for i := range files {
+		ref := fmt.Sprintf("b%d", i)
+		h.store.In(p.link, [][]byte{p.msg("t", wire.Part{K: wire.PartBlob, Ref: ref, Name: "x", Size: 1}), p.chunk("t", ref, 0, true, "x")})
+	}
+	h.store.In(q.link, [][]byte{q.text("t", "hello")})
+	h.store.w.submit(op{whose: q.id.Key, apply: func(*tx) error { return nil }, done: func(error) {
+		mu.Lock()
+		done <- dirs
+		mu.Unlock()
+	}})
+	release()
+	if n := <-done; n > 2*batchFiles {
+		t.Errorf("%d directories were synced before the quiet peer's turn", n)
+	}
+	if err := h.store.w.pass(context.Background(), false); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if dirs > files*3/2 { // each file has one of its own
+		t.Errorf("%d directories were synced for %d files", dirs, files)
+	}
+	blobs, err := h.store.Blobs(context.Background(), "")
+	if err != nil || len(blobs) != files {
+		t.Fatalf("%d files, %v", len(blobs), err)
+	}
+	for _, b := range blobs {
+		if b.Status != awp.BlobComplete {
+			t.Errorf("file %s is %s", b.Ref, b.Status)
+		}
 	}
 }

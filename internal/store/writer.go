@@ -32,6 +32,7 @@ const (
 // nil, runs on the committer when the change is durable or has failed; it must not wait.
 type op struct {
 	size  int     // bytes it brings, for the batch's bound
+	files int     // that arrive and that it may touch, likewise
 	lazy  bool    // it can wait for others, see lazyTime
 	whose awp.Key // the peer in whose lane it waits (turns.go), zero: this home's
 	from  *link   // whose window it takes up, nil: nobody's
