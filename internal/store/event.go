@@ -56,7 +56,7 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 // somebody else takes its time over what was read.
 const (
 	pageEvents = 64
-	pageBytes  = 4 << 20
+	pageBytes  = 256 << 10 // one event more may pass it
 )
 
 // source is a set of events: line as l, or a table joined to it, the column of the
@@ -77,7 +77,8 @@ func (s *Store) walk(ctx context.Context, src source, after int64, limit int, fn
 		if err != nil {
 			return last, n, err
 		}
-		for _, e := range page {
+		for i, e := range page {
+			page[i] = awp.Event{} // fn may take its time
 			if err := fn(e); err != nil {
 				return last, n, err
 			}
