@@ -194,3 +194,24 @@ func TestUnansweredHellosAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A budget that others used up lets a short line of a quiet link pass, and one only.
+func TestShortLinePassesAFullBudget(t *testing.T) {
+	b := budget{free: 100}
+	loud, quiet := booking{of: &b}, booking{of: &b}
+	box := newMailbox()
+	if !loud.take(100, box) || loud.take(1, box) {
+		t.Fatal("the budget does not hold")
+	}
+	if !quiet.take(shortLine, box) || quiet.take(1, box) {
+		t.Error("not just one short line passed")
+	}
+	quiet.giveAll()
+	if quiet.take(shortLine+1, box) {
+		t.Error("a long line passed")
+	}
+	loud.giveAll()
+	if b.free != 100 {
+		t.Errorf("%d bytes are free at the end", b.free)
+	}
+}
