@@ -28,11 +28,11 @@ func TestWeakKeys(t *testing.T) {
 			n++
 			for _, spelled := range []string{k.String(), k.String() + "="} {
 				if got, err := ParseKey(spelled); err == nil || got != (Key{}) {
-					t.Errorf("%x is taken as a key", k)
+					t.Errorf("%x is taken as a key", k[:])
 				}
 			}
 			if err := new(Key).UnmarshalText([]byte(k.String())); err == nil {
-				t.Errorf("%x is taken as a key from text", k)
+				t.Errorf("%x is taken as a key from text", k[:])
 			}
 		}
 	}

@@ -121,31 +121,6 @@ func (g *registry) init() {
 	g.orphans = make(map[awp.Key]bool)
 }
 
-// ask notes that the admission of a link is under way, and returns the era.
-func (g *registry) ask(id uint64, peer awp.Key) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.asking[id] = peer
-	return g.era
-}
-
-// asked notes that it is over: the link was added, or never will be.
-func (g *registry) asked(id uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.asking, id)
-}
-
-// ended forgets a link and returns it, or whose it would be if its admission is under way.
-func (g *registry) ended(id uint64) (l *link, asking awp.Key) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if l = g.forget(id); l == nil {
-		asking = g.asking[id]
-	}
-	return l, asking
-}
-
 // add adds a link that was asked for in an era, unless that is over.
 func (g *registry) add(l *link, era int) bool {
 	g.mu.Lock()

@@ -179,3 +179,57 @@ func TestTinyFiles(t *testing.T) {
 		}
 	}
 }
+
+// A batch touches few files, whoever sends them; a change that touches more goes alone.
+func TestBatchBoundsFiles(t *testing.T) {
+	var ts turns
+	for i := range 200 {
+		ts.add(op{whose: testKey(1 + i%3), files: 1})
+	}
+	ts.add(op{whose: testKey(9), files: 10 * batchFiles})
+	for ts.n > 0 {
+		files, most := 0, batchFiles
+		ops := ts.cut()
+		for _, o := range ops {
+			if files += o.files; len(ops) == 1 {
+				most = o.files
+			}
+		}
+		if files > most {
+			t.Errorf("a batch touches %d files, bound %d", files, most)
+		}
+	}
+}
+
+// The end of a link waits behind its admission, however many batches that takes.
+func TestEndWaitsForTheAdmission(t *testing.T) {
+	h := newHost(t, Settings{})
+	p := h.stranger("ann")
+	h.store.Down(p.link, "test")
+	hold, held := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	defer release()
+	go h.store.w.do(context.Background(), func(*tx) error { close(held); <-hold; return nil }) //nolint:errcheck // it holds the committer
+	<-held
+	for range 10 {
+		h.store.w.submit(op{whose: p.id.Key, size: batchBytes, apply: func(*tx) error { return nil }})
+	}
+	waiting := func() int {
+		h.store.w.mu.Lock()
+		defer h.store.w.mu.Unlock()
+		return h.store.w.turns.n
+	}
+	before := waiting()
+	done := make(chan bool)
+	go func() { p.admit("ann"); close(done) }()
+	h.until("the admission queued", func() bool { return waiting() > before })
+	h.store.Down(h.links, "gone")
+	release()
+	<-done
+	if err := h.store.w.pass(context.Background(), false); err != nil {
+		t.Fatal(err)
+	}
+	if h.store.links.connected(p.id.Key) {
+		t.Error("the link is up")
+	}
+}
