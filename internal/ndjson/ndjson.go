@@ -82,6 +82,7 @@ func (r *Reader) makeRoom() {
 	if r.start == r.end {
 		r.start, r.end = 0, 0
 		if len(r.buf) > keepBuffer {
+			letGo(r.buf)
 			r.buf = make([]byte, firstBuffer)
 		}
 	}
@@ -93,7 +94,8 @@ func (r *Reader) makeRoom() {
 		r.start = 0
 		return
 	}
-	grown := make([]byte, min(2*len(r.buf), 2*(r.max+1)))
+	grown := buffer(min(2*len(r.buf), 2*(r.max+1)))
 	r.end = copy(grown, r.buf[r.start:r.end])
+	letGo(r.buf)
 	r.start, r.buf = 0, grown
 }

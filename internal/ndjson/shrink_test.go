@@ -3,6 +3,7 @@ package ndjson
 import (
 	"io"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -27,6 +28,24 @@ func TestBufferIsLetGo(t *testing.T) {
 	if len(r.buf) > keepBuffer {
 		t.Errorf("the buffer still has %d bytes", len(r.buf))
 	}
+}
+
+// Readers that share buffers do not share lines.
+func TestReadersAtOnce(t *testing.T) {
+	var running sync.WaitGroup
+	for i := range 8 {
+		running.Go(func() {
+			want := strings.Repeat(string(rune('a'+i)), 100<<10+i)
+			r := NewReader(strings.NewReader(strings.Repeat(want+"\n", 50)), 1<<20)
+			for range 50 {
+				if line, err := r.ReadLine(); err != nil || string(line) != want {
+					t.Errorf("reader %d: %.10q, %v", i, line, err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
 }
 
 func BenchmarkLongLines(b *testing.B) {
