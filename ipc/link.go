@@ -9,7 +9,7 @@ import "github.com/awp-suite/awp"
 // it, never twice in its life. Lines travel raw beside the object, whole batches at a
 // time. Two windows keep memory bounded: the store keeps at most WindowLines lines or
 // WindowBytes bytes pushed and not yet LinkWritten per link, and awp-wire keeps at most
-// as much sent by LinkIn and not yet LinkTook. One line always fits.
+// as much sent by LinkIn and LinkResume and not yet LinkTook. One line always fits.
 //
 // Window comes back with what goes the same way anyhow: by LinkIn what was written, by
 // LinkOut what was taken. A note of its own is due once HeldLines lines or HeldBytes bytes
@@ -76,6 +76,7 @@ type AdmitParams struct {
 type AdmitResult struct {
 	Refused string                         `json:"refused,omitzero"` // detail of err auth
 	Seen    map[awp.ThreadID]awp.MessageID `json:"seen,omitzero"`    // fits a line
+	Known   bool                           `json:"known,omitzero"`   // the home chose to deal with it: its link is kept when there are too many
 }
 
 // LinkResume says that the peer's resume came, as one raw line, or, with no line, that
@@ -214,6 +215,6 @@ type OutParams struct {
 	Took    Credit `json:"took,omitzero"`  // as by LinkTook
 }
 
-// LinkTook returns window: so many lines of LinkIn were judged and, where that was due,
+// LinkTook returns window: so many lines of LinkIn and LinkResume were judged and, where that was due,
 // committed.
 var LinkTook = Note[LinkCredit]{"took"}

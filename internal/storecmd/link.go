@@ -113,7 +113,9 @@ func onLink(s *store.Store, r *ipc.Request) error {
 		}
 		return take(r, func(p ipc.AdmitParams) {
 			s.Admit(store.NewLink{ID: p.Link, Peer: p.Peer, Hello: r.Lines[0], Outbound: p.Outbound, Via: p.Via},
-				func(a store.Admitted, err error) { answer(r, ipc.AdmitResult{Refused: a.Refused, Seen: a.Seen}, err) })
+				func(a store.Admitted, err error) {
+					answer(r, ipc.AdmitResult{Refused: a.Refused, Seen: a.Seen, Known: a.Known}, err)
+				})
 		})
 	case ipc.IdentitySign.Name:
 		if len(r.Lines) != 2 {

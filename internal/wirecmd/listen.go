@@ -132,13 +132,13 @@ func (d *daemon) acceptAt(ctx context.Context, l *transport.Listener) error {
 			d.log.Warn("connection dropped", "err", err)
 			continue
 		case passes(err):
-			d.log.Warn("cannot accept now", "err", err)
+			d.log.Warn("cannot accept now", "err", endReason(err))
 			if !pause(ctx, time.Second) {
 				return ctx.Err()
 			}
 			continue
 		default:
-			return err
+			return errors.New("cannot accept: " + endReason(err)) // its own words spell the address
 		}
 		if err := d.accept(ctx, nc); err != nil {
 			return err
