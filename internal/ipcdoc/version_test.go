@@ -15,7 +15,7 @@ import (
 // past each other.
 const (
 	shapesVersion = 2
-	shapes        = "b3e234c465aa4c8f"
+	shapes        = "f5a6b28574d96edb"
 )
 
 func TestVersionNamesTheShapes(t *testing.T) {
