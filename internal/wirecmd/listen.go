@@ -230,9 +230,15 @@ func (d *daemon) ready(ctx context.Context, _ ipc.None) (ipc.ReadyResult, error)
 	return ipc.ReadyResult{Program: "awp-wire", Release: awp.Release, PID: os.Getpid()}, nil
 }
 
-// reportListening tells awp-store where we listen now.
+// reportListening tells awp-store where we listen now, once that is decided: a report of
+// nothing means that we listen nowhere on purpose.
 func (s *session) reportListening() {
 	d := s.d
+	select {
+	case <-d.board.decided:
+	default:
+		return // the place that decides it reports
+	}
 	d.board.mu.Lock()
 	defer d.board.mu.Unlock() // held while sending, so that the latest report is the last
 	p := ipc.ListeningParams{Addresses: []string{}}
