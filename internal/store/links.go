@@ -77,7 +77,7 @@ type registry struct {
 	dials     map[awp.Key]dial
 	orphans   map[awp.Key]bool // had a link when awp-wire went, and none since
 	listening Listening
-	told      bool // listening is what this wire said
+	told      bool    // listening is what this wire said
 	due       []*link // those whose credit must not be kept back
 }
 
