@@ -3,7 +3,6 @@ package awpcmd
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +29,7 @@ func doctorCommand(a *app) *cobra.Command {
 each thing: the programs, the home and its sockets, the daemon, what is on disk, room on the
 disk, the clock, the relay, the address, and every peer that is not reachable.
 
+It takes half a minute at most, and what the database needs by --within.
 It starts and changes nothing, and never shows a tailcat address: its output can be pasted.
 The exit code is 1 when something is wrong; what is merely odd does not count. With --json:
 {"ok": …, "checks": [{"name", "status", "detail", "fix", "peer"}], "skipped": […]}. A status
@@ -65,7 +65,7 @@ is ok, warn or fail; skipped are the names of checks that need a daemon that ans
 // facts asks everyone at once. Each answer has its bound; whoever does not keep it is
 // left behind with its goroutine, which ends with the command.
 func (a *app) facts(ctx context.Context, home string, within time.Duration) doctor.Facts {
-	f := doctor.Facts{Home: home, Release: awp.Release, Within: within, Now: time.Now()}
+	f := doctor.Facts{Home: home, Release: awp.Release, Within: within, Now: time.Now(), Offload: offloadOn()}
 	installed := later(func() []doctor.Program { return a.daemon.Installed(ctx) })
 	place := later(func() *doctor.Place { p := lookAt(home); return &p })
 	type running struct {
@@ -76,15 +76,17 @@ func (a *app) facts(ctx context.Context, home string, within time.Duration) doct
 	wire := later(func() answered { return hello(ctx, home, "awp-wire", ipc.WireSocket) })
 	store := later(func() answered { return hello(ctx, home, "awp-store", ipc.StoreSocket) })
 
-	s := await(store, 2*helloWithin, answered{answer: noAnswer("awp-store")})
-	f.Store = s.answer
-	if s.conn != nil {
+	// The store is asked last: by then it knows what awp-wire, if that was just started,
+	// has to say.
+	by := time.Now().Add(2 * helloWithin)
+	f.Wire = await(wire, by, answered{answer: noAnswer("awp-wire")}).answer
+	s := await(store, by, answered{answer: noAnswer("awp-store")})
+	if f.Store = s.answer; s.conn != nil {
 		a.interview(ctx, s.conn, &f)
 	}
-	f.Wire = await(wire, 2*helloWithin, answered{answer: noAnswer("awp-wire")}).answer
-	f.Installed = await(installed, askWithin, nil)
-	f.Place = await(place, askWithin, nil)
-	r := await(daemon, askWithin, running{})
+	f.Installed = await(installed, by, nil)
+	f.Place = await(place, by, nil)
+	r := await(daemon, by, running{})
 	f.PID, f.Last = r.pid, r.last
 	return f
 }
@@ -96,9 +98,9 @@ func later[T any](fn func() T) <-chan T {
 	return c
 }
 
-// await waits for a result, or gives what stands for none.
-func await[T any](c <-chan T, within time.Duration, none T) T {
-	t := time.NewTimer(within)
+// await waits for a result until then, or gives what stands for none.
+func await[T any](c <-chan T, until time.Time, none T) T {
+	t := time.NewTimer(max(time.Until(until), time.Millisecond))
 	defer t.Stop()
 	select {
 	case v := <-c:
@@ -164,9 +166,7 @@ func (a *app) interview(ctx context.Context, c *ipc.Conn, f *doctor.Facts) {
 	f.Asked = words(err)
 
 	note := time.AfterFunc(noteAfter, func() {
-		if isTerminal(os.Stderr) {
-			a.note("awp doctor: the database is being looked through, for %v at most", f.Within)
-		}
+		a.note("awp doctor: the database is being looked through, for %v at most", f.Within)
 	})
 	defer note.Stop()
 	r := <-health

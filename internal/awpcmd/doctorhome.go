@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -60,6 +61,7 @@ func lookAt(home string) (p doctor.Place) {
 		}
 		p.Sockets = append(p.Sockets, s)
 	}
+	p.Deep = ipc.TooDeep(home)
 	var disk unix.Statfs_t
 	if err := unix.Statfs(home, &disk); err != nil {
 		p.Disk = err.Error()
@@ -68,4 +70,16 @@ func lookAt(home string) (p doctor.Place) {
 	p.Free = disk.Bavail * uint64(disk.Bsize)                 //nolint:unconvert,gosec // macOS has another type
 	p.Inodes, p.Counted = disk.Ffree, disk.Files > disk.Ffree // not all file systems count
 	return p
+}
+
+// offload is what tailcat goes by; awp-wire switches it off where nobody set it.
+const offload = "TS_DEBUG_DISABLE_UDP_GSO"
+
+// offloadOn returns the setting that switches UDP segmentation offload on, if any.
+func offloadOn() string {
+	set := os.Getenv(offload)
+	if off, err := strconv.ParseBool(set); set == "" || err == nil && off {
+		return ""
+	}
+	return offload + "=" + set
 }

@@ -32,8 +32,7 @@ func installed(ctx context.Context, name string) doctor.Program {
 	path, err := findProgram(name)
 	p := doctor.Program{Name: name, Path: path}
 	if err != nil {
-		said := strings.TrimPrefix(err.Error(), name+" ")
-		p.Trouble = doctor.Words{Said: said, Hint: awp.HintOf(err)}
+		p.Trouble = doctor.Words{Said: err.Error(), Hint: awp.HintOf(err)}
 		return p
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseWithin)

@@ -20,6 +20,7 @@ type Facts struct {
 	Now       time.Time // by awp's clock
 	Installed []Program // beside awp; nil: not found out in time
 	Place     *Place    // nil: the disk did not answer in time
+	Offload   string    // the setting that switches UDP segmentation offload on; empty: it is off
 	PID       int       // of the supervisor; 0: none
 	Last      Words     // why the last daemon ended, where it says so
 	Store     Answer
@@ -63,6 +64,7 @@ type Place struct {
 	Warnings []string // what is odd about them
 	Open     []string // names of secret files that others can read
 	Sockets  []Socket
+	Deep     bool   // the home's path is too long for sockets: they are elsewhere
 	Free     uint64 // bytes on its disk for this user
 	Inodes   uint64 // files that can still be made; some disks do not count: 0 of 0
 	Counted  bool   // Inodes means something

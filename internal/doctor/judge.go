@@ -98,9 +98,13 @@ func count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-func mib(n uint64) string {
-	if n >= 10<<30 {
+// size spells bytes.
+func size(n uint64) string {
+	switch {
+	case n >= 10<<30:
 		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
 	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	return fmt.Sprintf("%d KiB", n>>10)
 }

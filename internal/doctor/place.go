@@ -25,9 +25,9 @@ func (j *judge) programs(f Facts) {
 		names = append(names, p.Name)
 		switch {
 		case p.Release == "":
-			j.fail(Programs, fixOr(p.Trouble, sideBySide), "%s: %s", p.Name, p.Trouble.Said)
+			j.fail(Programs, fixOr(p.Trouble, sideBySide), "%s", p.Trouble.Said)
 		case p.Release != f.Release:
-			j.fail(Programs, sideBySide, "%s in %s is of release %s, awp of %s", p.Name, p.Path, p.Release, f.Release)
+			j.fail(Programs, sideBySide, "%s is of release %s, awp of %s", p.Path, p.Release, f.Release)
 		}
 	}
 	for _, a := range []Answer{f.Store, f.Wire} {
@@ -98,8 +98,8 @@ func (j *judge) sockets(f Facts) {
 		return
 	}
 	where := ""
-	if n := len(f.Place.Sockets); n > 0 && !strings.HasPrefix(f.Place.Sockets[0].Path, f.Home+"/") {
-		where = "; the home's path is too long for sockets, so they are in another directory, which awp.sock.path in the home names"
+	if f.Place.Deep {
+		where = "; the home's path is too long for them, so they are in a directory that awp.sock.path in the home names"
 	}
 	if f.Store.Answered() {
 		j.ok(Sockets, "the sockets are this user's alone and answer%s", where)
@@ -117,12 +117,12 @@ func (j *judge) disk(f Facts) {
 	case p.Disk != "":
 		j.warn(Disk, "look at the disk that holds "+f.Home, "how much room there is cannot be told: %s", p.Disk)
 	case p.Free < diskFail:
-		j.fail(Disk, "free some space on the disk that holds "+f.Home, "%s left: messages and files will soon be refused", mib(p.Free))
+		j.fail(Disk, "free some space on the disk that holds "+f.Home, "%s left: messages and files will soon be refused", size(p.Free))
 	case p.Counted && p.Inodes < inodesWarn:
 		j.warn(Disk, "remove files on the disk that holds "+f.Home, "room for %s only, whatever their size", count(int(p.Inodes), "more file", "more files")) //nolint:gosec // below inodesWarn
 	case p.Free < diskWarn:
-		j.warn(Disk, "free some space on the disk that holds "+f.Home, "%s left", mib(p.Free))
+		j.warn(Disk, "free some space on the disk that holds "+f.Home, "%s left", size(p.Free))
 	default:
-		j.ok(Disk, "%s free", mib(p.Free))
+		j.ok(Disk, "%s free", size(p.Free))
 	}
 }

@@ -18,6 +18,10 @@ var noEarlier = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // daemon: the supervisor, and whether each program behind it answers.
 func (j *judge) daemon(f Facts) {
 	log := f.Home + "/daemon.log"
+	if p := f.Place; p != nil && p.Trouble.Said != "" && !f.Store.Answered() {
+		j.skip(Daemon) // it cannot run there
+		return
+	}
 	if !f.Store.Answered() && f.Store.Code == awp.Unreachable && f.PID == 0 {
 		if f.Last.Said != "" {
 			j.fail(Daemon, fixOr(f.Last, "read "+log)+"; then: awp up", "it does not run, and the last start or run ended with: %s", f.Last.Said)
@@ -28,6 +32,10 @@ func (j *judge) daemon(f Facts) {
 	}
 	for _, a := range []Answer{f.Store, f.Wire} {
 		if a.Answered() || a.Code == awp.Skew {
+			continue
+		}
+		if a.Code == awp.Unreachable && f.PID != 0 {
+			j.fail(Daemon, "awp down, then awp up", "it runs (pid %d), but nobody serves the socket of %s", f.PID, a.Program)
 			continue
 		}
 		if f.Last.Said != "" {
@@ -57,7 +65,6 @@ func (j *judge) store(f Facts) {
 		j.skip(Store)
 		return
 	}
-	took := h.Took.Round(time.Millisecond)
 	switch n := len(h.Problems); {
 	case n > 0:
 		more := ""
@@ -66,10 +73,18 @@ func (j *judge) store(f Facts) {
 		}
 		j.fail(Store, "awp down, keep a copy of "+f.Home+", and restore awp.db from a backup", "the database is damaged: %s%s", h.Problems[0], more)
 	case h.Cut:
-		j.warn(Store, fmt.Sprintf("give it longer: awp doctor --within %v", 10*f.Within), "the database (%s) was not looked through within %v; no damage in what was", mib(uint64(max(0, h.Size))), f.Within)
+		j.warn(Store, fmt.Sprintf("give it longer: awp doctor --within %v", 10*f.Within), "the database (%s) was not looked through within %v; no damage in what was", size(uint64(max(0, h.Size))), f.Within)
 	default:
-		j.ok(Store, "the database (%s) is whole; looked through in %v", mib(uint64(max(0, h.Size))), took)
+		j.ok(Store, "the database (%s) is whole%s", size(uint64(max(0, h.Size))), slow(h.Took))
 	}
+}
+
+// slow says how long something took, where that was long.
+func slow(took time.Duration) string {
+	if took < time.Second {
+		return ""
+	}
+	return fmt.Sprintf("; it took %v to look it through", took.Round(time.Second))
 }
 
 // clock: against what it said before, and against what peers say.
@@ -135,7 +150,7 @@ func (j *judge) relay(f Facts) {
 func (j *judge) address(f Facts) {
 	s := f.Status
 	switch {
-	case s == nil:
+	case s == nil, s.WireAway && !f.Wire.Answered(): // what keeps awp-wire is said already
 		j.skip(Address)
 		return
 	case s.WireAway:
@@ -147,6 +162,9 @@ func (j *judge) address(f Facts) {
 	}
 	if s.TailcatEnabled && s.Tailcat == "" {
 		j.warn(Address, "see the check of the relay", "no tailcat address yet")
+	}
+	if s.TailcatEnabled && f.Offload != "" {
+		j.warn(Address, "unset it; then: awp down, awp up", "%s switches UDP segmentation offload on: where a link on the way takes less than 1360 bytes, large files stall in the tunnel", f.Offload)
 	}
 	switch n := len(s.Addresses); {
 	case n > 0:
