@@ -81,7 +81,9 @@ func judgePeer(f Facts, p awp.Peer) awp.Check {
 		c.Fix = "wait a moment, or: awp connect " + p.Short
 	}
 	if p.Outbox > 0 && c.Status != awp.CheckOK {
-		c.Status = awp.CheckFail // somebody waits
+		if why != "" || p.Parked || len(p.Addrs) == 0 { // else it may have been queued just now
+			c.Status = awp.CheckFail
+		}
 		c.Detail += fmt.Sprintf("; %s for it", count(p.Outbox, "line waits", "lines wait"))
 	}
 	if c.Status != awp.CheckOK && !p.LastSeen.IsZero() {

@@ -73,10 +73,21 @@ func (j *judge) store(f Facts) {
 		}
 		j.fail(Store, "awp down, keep a copy of "+f.Home+", and restore awp.db from a backup", "the database is damaged: %s%s", h.Problems[0], more)
 	case h.Cut:
-		j.warn(Store, fmt.Sprintf("give it longer: awp doctor --within %v", 10*f.Within), "the database (%s) was not looked through within %v; no damage in what was", size(uint64(max(0, h.Size))), f.Within)
+		j.warn(Store, longer(f.Within), "the database (%s) was not looked through within %v; no damage in what was", size(uint64(max(0, h.Size))), f.Within)
 	default:
 		j.ok(Store, "the database (%s) is whole%s", size(uint64(max(0, h.Size))), slow(h.Took))
 	}
+}
+
+// mostWithin is the longest look at the database that awp-store grants.
+const mostWithin = 10 * time.Minute
+
+// longer says how a look at the database gets to its end.
+func longer(within time.Duration) string {
+	if within >= mostWithin {
+		return "ask again when the disk has less to do"
+	}
+	return fmt.Sprintf("give it longer: awp doctor --within %v", min(10*within, mostWithin))
 }
 
 // slow says how long something took, where that was long.
