@@ -72,6 +72,8 @@ func TestOneFault(t *testing.T) {
 		"large database":     {func(f *Facts) { f.Health.Cut = true }, Store, awp.CheckWarn, "within 20s", "--within 3m20s"},
 		"very large":         {func(f *Facts) { f.Health.Cut, f.Within = true, 5*time.Minute }, Store, awp.CheckWarn, "within 5m0s", "--within 10m0s"},
 		"store does not say": {func(f *Facts) { f.Health, f.Asked = nil, Words{Said: "hm"} }, Store, awp.CheckFail, "hm", "daemon.log"},
+		"damage, no status":  {func(f *Facts) { f.Health.Problems, f.Status, f.Asked = []string{"page 7"}, nil, Words{Said: "hm"} }, Store, awp.CheckFail, "damaged: page 7", "backup"},
+		"no status":          {func(f *Facts) { f.Status, f.Asked = nil, Words{Said: "hm"} }, Store, awp.CheckFail, "awp-store: hm", "daemon.log"},
 		"disk full":          {func(f *Facts) { f.Place.Free = 1 << 20 }, Disk, awp.CheckFail, "1 MiB left", "free some"},
 		"disk nearly full":   {func(f *Facts) { f.Place.Free = 100 << 20 }, Disk, awp.CheckWarn, "100 MiB left", "free some"},
 		"inodes":             {func(f *Facts) { f.Place.Inodes = 3 }, Disk, awp.CheckWarn, "3 more files", "remove"},

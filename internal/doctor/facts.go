@@ -28,7 +28,7 @@ type Facts struct {
 	Status    *awp.Status
 	Peers     []awp.Peer // with Status
 	Health    *Health
-	Asked     Words // why Status or Health is not there although awp-store answers
+	Asked     Words // why Status or Health is not there, or not whole, although awp-store answers
 }
 
 // Words are a sentence for people and what to do about it. Both may be empty.

@@ -57,11 +57,12 @@ func (j *judge) daemon(f Facts) {
 // store: is what is on disk whole?
 func (j *judge) store(f Facts) {
 	h := f.Health
-	if h == nil {
-		if f.Store.Answered() && f.Asked.Said != "" {
-			j.fail(Store, fixOr(f.Asked, "read "+f.Home+"/daemon.log; then: awp down, awp up"), "awp-store: %s", f.Asked.Said)
-			return
-		}
+	damaged := h != nil && len(h.Problems) > 0
+	switch {
+	case f.Store.Answered() && f.Asked.Said != "" && !damaged:
+		j.fail(Store, fixOr(f.Asked, "read "+f.Home+"/daemon.log; then: awp down, awp up"), "awp-store: %s", f.Asked.Said)
+		return
+	case h == nil:
 		j.skip(Store)
 		return
 	}
