@@ -86,5 +86,9 @@ func lastTrouble(lines []string) (said, hint string) {
 	for i, line := range lines {
 		kept[i] = strings.Replace(line, "awp daemon: ", "awp: ", 1)
 	}
-	return lastSentence(kept)
+	name, said, hint := lastSentence(kept)
+	if said != "" && name != "awp" {
+		said = name + ": " + said
+	}
+	return said, hint
 }

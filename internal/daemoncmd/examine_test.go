@@ -42,7 +42,7 @@ func TestLastTrouble(t *testing.T) {
 		"nothing":  {"", "", ""},
 		"a start":  {"awp-store: no room\nawp: hint: make some\nawp daemon: awp-store cannot start: no room\nawp: hint: make some", "awp-store cannot start: no room", "make some"},
 		"over":     {"awp-store: no room\ntime=x level=INFO msg=\"daemon serves\" pid=7", "", ""},
-		"a crash":  {"time=x level=INFO msg=\"daemon serves\" pid=7\nawp-wire: too hot", "too hot", ""},
+		"a crash":  {"time=x level=INFO msg=\"daemon serves\" pid=7\nawp-wire: too hot", "awp-wire: too hot", ""},
 		"closed":   {"awp-wire: too hot\ntime=x level=INFO msg=\"daemon closing\"", "", ""},
 		"no words": {"time=x level=INFO msg=\"program started\"", "", ""},
 	} {

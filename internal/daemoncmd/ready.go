@@ -99,7 +99,7 @@ func startError(err error) error {
 		Message: fmt.Sprintf("%s ended while starting: %s", exit.Program, exit.Status),
 		Cause:   err,
 	}
-	if said, hint := lastSentence(exit.Last); said != "" {
+	if _, said, hint := lastSentence(exit.Last); said != "" {
 		e.Message, e.Hint = fmt.Sprintf("%s cannot start: %s", exit.Program, said), hint
 		return e
 	}
@@ -109,9 +109,9 @@ func startError(err error) error {
 	return e
 }
 
-// lastSentence finds the last sentence that a program said before it ended, and the hint
-// that followed it.
-func lastSentence(lines []string) (said, hint string) {
+// lastSentence finds the last sentence that a program said before it ended, who that was,
+// and the hint that followed.
+func lastSentence(lines []string) (name, said, hint string) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		name, text, ok := strings.Cut(lines[i], ": ")
 		if !ok || !strings.HasPrefix(name, "awp") || strings.Contains(name, " ") {
@@ -121,7 +121,7 @@ func lastSentence(lines []string) (said, hint string) {
 			hint = h
 			continue
 		}
-		return text, hint
+		return name, text, hint
 	}
-	return "", ""
+	return "", "", ""
 }

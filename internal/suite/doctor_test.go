@@ -112,6 +112,6 @@ func TestDoctorFindsDamage(t *testing.T) {
 	copy(harmed, "no database at all")
 	check(t, os.WriteFile(path, harmed, 0o600))
 	h.fails("the database is damaged", "up")
-	h.finds("daemon    it does not run, and the last start or run ended with: awp-store cannot start: the database is damaged")
+	h.finds("the database is damaged: file is not a database")
 	check(t, os.WriteFile(path, whole, 0o600))
 }
