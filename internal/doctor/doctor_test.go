@@ -86,6 +86,10 @@ func TestOneFault(t *testing.T) {
 		"relay": {func(f *Facts) {
 			f.Status.TailcatEnabled, f.Status.Tailcat, f.Status.TailcatError = true, secret, "no "+secret
 		}, Relay, awp.CheckFail, "no tc…", "network"},
+		"relay with a hint": {func(f *Facts) {
+			f.Status.TailcatEnabled, f.Status.TailcatError = true, "no answer (is it up?)"
+			f.Status.Tailcat = "tcX"
+		}, Relay, awp.CheckFail, "no answer", "is it up?"},
 		"wire away": {func(f *Facts) { f.Status = &awp.Status{WireAway: true} }, Address, awp.CheckFail, "awp-wire is away", "daemon.log"},
 		"listener":  {func(f *Facts) { f.Status.ListenErrors = []awp.ListenErr{{Address: "tcp:x", Error: "in use"}} }, Address, awp.CheckFail, "tcp:x: in use", "--listen"},
 		"offload":   {func(f *Facts) { f.Status.TailcatEnabled, f.Status.Tailcat, f.Offload = true, secret, "X=0" }, Address, awp.CheckWarn, "X=0", "unset"},

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/awp-suite/awp"
@@ -23,6 +24,10 @@ func (j *judge) daemon(f Facts) {
 		return
 	}
 	if !f.Store.Answered() && f.Store.Code == awp.Unreachable && f.PID == 0 {
+		if f.Place != nil && f.Place.Settings.Said != "" {
+			j.fail(Daemon, "correct the settings first, then: awp up", "it does not run, and cannot with these settings")
+			return
+		}
 		if f.Last.Said != "" {
 			j.fail(Daemon, fixOr(f.Last, "read "+log)+"; then: awp up", "it does not run, and the last start or run ended with: %s", f.Last.Said)
 			return
@@ -150,12 +155,22 @@ func (j *judge) relay(f Facts) {
 	case !s.TailcatEnabled:
 		j.ok(Relay, "none is needed: this home does not listen on tailcat")
 	case s.TailcatError != "":
-		j.fail(Relay, "is there a network? It is tried again by itself; a relay of your own: doc/guides/own-relay.md", "%s", s.TailcatError)
+		why, hint := splitHint(s.TailcatError)
+		j.fail(Relay, fixOr(Words{Hint: hint}, "is there a network? a relay of your own: doc/guides/own-relay.md"), "%s", why)
 	case s.Tailcat == "":
 		j.warn(Relay, "wait a moment, then again: awp doctor", "it has not answered yet")
 	default:
 		j.ok(Relay, "it answered when this home last knocked at its own address")
 	}
+}
+
+// splitHint takes the hint off a sentence of awp-wire's, which has it at its end in
+// brackets.
+func splitHint(text string) (said, hint string) {
+	if said, rest, ok := strings.Cut(text, " ("); ok && strings.HasSuffix(rest, ")") {
+		return said, strings.TrimSuffix(rest, ")")
+	}
+	return text, ""
 }
 
 // address: can peers dial this home?
