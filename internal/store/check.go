@@ -70,7 +70,15 @@ func (s *Store) Check(ctx context.Context, within time.Duration) (Health, error)
 	return h, err
 }
 
+// quickCheck takes one of the readers for as long as it lasts; a second one waits, so that
+// enough of them are left for everybody else.
 func (s *Store) quickCheck(ctx context.Context, h *Health) error {
+	select {
+	case s.checking <- struct{}{}:
+		defer func() { <-s.checking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	rows, err := s.ro.db.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", checkProblems))
 	found, err := scanAll(rows, err, func(row scanner) (text string, err error) {
 		err = row.Scan(&text)

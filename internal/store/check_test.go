@@ -27,9 +27,15 @@ func TestCheckOfAWholeHome(t *testing.T) {
 
 func TestCheckIsBounded(t *testing.T) {
 	h := newHost(t, Settings{})
+	h.stranger("ann")
 	got, err := h.store.Check(t.Context(), time.Nanosecond)
 	if err != nil || !got.Cut || len(got.Problems) > 0 {
 		t.Errorf("got %+v, %v", got, err)
+	}
+	h.store.checking <- struct{}{} // somebody else is at it
+	got, err = h.store.Check(t.Context(), 10*time.Millisecond)
+	if <-h.store.checking; err != nil || !got.Cut || got.Newest.IsZero() {
+		t.Errorf("beside another: %+v, %v", got, err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
