@@ -49,6 +49,7 @@ func groups() []group {
 			{name: "connect", short: "connect to a peer by address or name", peer: true, build: connectCommand},
 			{name: "address", short: "print the address to share", build: addressCommand},
 			{name: "status", short: "show this agent, its addresses and its peers", build: statusCommand},
+			{name: "doctor", short: "look for what is wrong, and say how to mend it", build: doctorCommand},
 			{name: "down", short: "stop the daemon; queued messages stay on disk", build: downCommand},
 		}},
 		{"messaging", []entry{

@@ -21,7 +21,7 @@ func (s *Store) RTT(id uint64, rtt int64) {
 func (s *Store) SetListening(at Listening) {
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
-	s.links.listening = at
+	s.links.listening, s.links.told = at, true
 }
 
 // Dialled records the state of the dialling loop for a peer and, with addr, how an attempt

@@ -78,6 +78,7 @@ type registry struct {
 	dials     map[awp.Key]dial
 	orphans   map[awp.Key]bool // had a link when awp-wire went, and none since
 	listening Listening
+	told      bool    // listening is what this wire said
 	due       []*link // those whose credit must not be kept back
 }
 
@@ -168,7 +169,7 @@ func (g *registry) drop() (gone []*link) {
 		g.orphans[l.key] = true
 	}
 	clear(g.dials)
-	g.listening = Listening{}
+	g.listening, g.told = Listening{}, false
 	return gone
 }
 

@@ -195,6 +195,7 @@ func (s *Store) Status(ctx context.Context) (awp.Status, error) {
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
 	at := s.links.listening
+	st.WireAway = !s.links.told
 	st.Addresses = append(st.Addresses, at.Addresses...)
 	st.ListenErrors, st.Tailcat, st.TailcatError, st.TailcatEnabled = at.Errors, at.Tailcat, at.TailcatError, at.TailcatEnabled || s.set.Tailcat
 	return st, nil

@@ -235,7 +235,8 @@ func (d *daemon) ready(ctx context.Context, _ ipc.None) (ipc.ReadyResult, error)
 	return ipc.ReadyResult{Program: "awp-wire", Release: awp.Release, PID: os.Getpid()}, nil
 }
 
-// reportListening tells awp-store where we listen now.
+// reportListening tells awp-store where we listen now. A report of nothing means that we
+// listen nowhere on purpose, so none is made before the first place was bound or failed.
 func (s *session) reportListening() {
 	d := s.d
 	d.board.mu.Lock()
@@ -253,6 +254,9 @@ func (s *session) reportListening() {
 		case at.err != "":
 			p.Errors = append(p.Errors, awp.ListenErr{Address: at.addr, Error: at.err})
 		}
+	}
+	if len(d.board.places) > 0 && len(p.Addresses) == 0 && len(p.Errors) == 0 && !p.TailcatEnabled {
+		return // whichever comes first reports
 	}
 	ipc.LinkListening.Send(s.conn, p) //nolint:errcheck // see handOver
 }
