@@ -32,13 +32,16 @@ type Status struct {
 	TailcatEnabled bool        `json:"tailcat_enabled"`
 	ListenErrors   []ListenErr `json:"listen_errors,omitzero"` // listeners that failed, and why
 	Warnings       []string    `json:"warnings,omitzero"`      // e.g. unknown configuration keys
-	Presence       bool        `json:"presence,omitzero"`
-	Serve          []string    `json:"serve,omitzero"`
-	Accept         string      `json:"accept"`
-	Peers          []Peer      `json:"peers"`
-	Unread         int         `json:"unread"`
-	Notices        int         `json:"notices"`
-	Outbox         int         `json:"outbox"`
+	// WireAway says that awp-wire has not told yet where it listens, because it starts, or
+	// crashed and is about to be started again. No addresses then mean nothing.
+	WireAway bool     `json:"wire_away,omitzero"`
+	Presence bool     `json:"presence,omitzero"`
+	Serve    []string `json:"serve,omitzero"`
+	Accept   string   `json:"accept"`
+	Peers    []Peer   `json:"peers"`
+	Unread   int      `json:"unread"`
+	Notices  int      `json:"notices"`
+	Outbox   int      `json:"outbox"`
 }
 
 // KeyName is a key with the name we know it by.
@@ -183,4 +186,29 @@ type Blob struct {
 	Path     string    `json:"path,omitzero"`
 	Status   string    `json:"status"`
 	Updated  time.Time `json:"updated"`
+}
+
+// Verdicts of a Check.
+const (
+	CheckOK   = "ok"
+	CheckWarn = "warn" // odd, or about to go wrong
+	CheckFail = "fail" // wrong
+)
+
+// Check is one thing that `awp doctor` looked at. Name is one of programs, home, socket,
+// daemon, store, disk, clock, relay, address, peers and peer; a name may come more than
+// once.
+type Check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+	Fix    string `json:"fix,omitzero"`  // what to do; absent when ok
+	Peer   Key    `json:"peer,omitzero"` // whom a check called peer is about
+}
+
+// Diagnosis is what `awp doctor` found, in the order in which to mend it.
+type Diagnosis struct {
+	OK      bool     `json:"ok"` // nothing failed; there may be warnings
+	Checks  []Check  `json:"checks"`
+	Skipped []string `json:"skipped,omitzero"` // names that need a daemon that answers
 }

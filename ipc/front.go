@@ -155,7 +155,8 @@ type WaitParams struct {
 // Subscribe streams events as they are committed, until the connection ends. A subscriber
 // that does not read is held back and misses nothing: events come from the log, not from
 // a buffer. Nor does one miss anything whose connection ended, if it subscribes again
-// after the last event it had.
+// after the last event it had: as one must whose connection was closed because it took
+// nothing while all subscribers together held too much.
 var Subscribe = Stream[SubscribeParams, awp.Event, None]{"subscribe"}
 
 // SubscribeParams narrows Subscribe. The first item has no type: it says that the stream
@@ -186,4 +187,45 @@ var Alias = Method[AliasParams, awp.Peer]{"alias"}
 type AliasParams struct {
 	Who   string `json:"who"`
 	Alias string `json:"alias"`
+}
+
+// Check looks the database through for damage, for as long as it is told, and compares
+// the clock with the stamps on disk. It changes nothing and is done beside other work.
+// Damage is its result, no error.
+var Check = Method[CheckParams, CheckResult]{"check"}
+
+// CheckParams bounds the look at the database, which reads all of it.
+type CheckParams struct {
+	Within int64 `json:"within_ms"` // at most MaxCheck; 0: 20 seconds
+}
+
+// MaxCheck bounds one Check, in milliseconds: ten minutes.
+const MaxCheck = 600_000
+
+// CheckResult is what was found.
+type CheckResult struct {
+	Problems []string  `json:"problems,omitzero"` // damage, at most 20 sentences
+	Cut      bool      `json:"cut,omitzero"`      // time ran out: the rest was not looked at
+	Took     int64     `json:"took_ms"`
+	Size     int64     `json:"size"`            // of the database, bytes
+	Now      time.Time `json:"now"`             // by awp-store's clock
+	Newest   time.Time `json:"newest,omitzero"` // the newest record of the log
+	Lease    time.Time `json:"lease,omitzero"`  // no id of ours has a later stamp
+	// Ahead lists peers whose latest line was stamped 5 minutes or more after it came.
+	Ahead []PeerAhead `json:"ahead,omitzero"`
+	// Refused lists peers that were turned away here and not admitted since, at most 20.
+	Refused []PeerRefused `json:"refused,omitzero"`
+}
+
+// PeerAhead is a peer and how far its clock is ahead of ours at least.
+type PeerAhead struct {
+	Peer awp.Key `json:"peer"`
+	By   int64   `json:"by_ms"`
+}
+
+// PeerRefused is a peer that was turned away.
+type PeerRefused struct {
+	Peer   awp.Key   `json:"peer"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
 }

@@ -63,11 +63,15 @@ func Listen(home, name string) (*net.UnixListener, error) {
 	return l, nil
 }
 
+// TooDeep reports whether the path of home is too long for sockets in it, which then are
+// in a runtime directory.
+func TooDeep(home string) bool { return len(filepath.Join(home, WireSocket)) > maxSocketPath }
+
 // socketDir returns the directory for a home's sockets, and leaves a note in the home
 // when that is another one.
 func socketDir(home string) (string, error) {
 	note := filepath.Join(home, PathFile)
-	if len(filepath.Join(home, WireSocket)) <= maxSocketPath {
+	if !TooDeep(home) {
 		if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}

@@ -11,7 +11,7 @@
 // The front command of the Agent Wire Protocol suite. It asks the programs of this home's
 // daemon and prints what they answer; "awp help" lists the commands. "awp daemon" is the
 // daemon's supervisor, which starts those programs and hands them their sockets. A
-// command that needs the daemon starts it; status, down and completion never do.
+// command that needs the daemon starts it; status, doctor, down and completion never do.
 //
 // # SOCKETS
 //
@@ -30,7 +30,7 @@
 //
 // # FAILURE
 //
-// Exit code 0 is success, 1 an error, 2 a usage error or the timeout of wait, 3 a status
+// Exit code 0 is success, 1 an error or what doctor found wrong, 2 a usage error or the timeout of wait, 3 a status
 // without a daemon. "sent" means on this host's disk; a call whose answer was lost is
 // repeated with the same token and never sends twice.
 package main
@@ -47,10 +47,12 @@ import (
 func main() {
 	supervise.Stub()
 	daemon := awpcmd.Daemon{
-		Ensure: daemoncmd.Ensure,
-		Retry:  daemoncmd.Retry,
-		Down:   daemoncmd.Down,
-		Run:    daemoncmd.Run,
+		Ensure:    daemoncmd.Ensure,
+		Retry:     daemoncmd.Retry,
+		Installed: daemoncmd.Installed,
+		Running:   daemoncmd.Running,
+		Down:      daemoncmd.Down,
+		Run:       daemoncmd.Run,
 	}
 	os.Exit(awpcmd.Main(context.Background(), daemon, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

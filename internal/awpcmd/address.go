@@ -57,7 +57,9 @@ func noAddress(s awp.Status) error {
 		Message: "no address: " + strings.Join(render.NoAddress(s), "; "),
 		Hint:    "awp down, then awp up --listen ADDR listens elsewhere",
 	}
-	if s.TailcatEnabled && s.TailcatError == "" {
+	if s.WireAway {
+		e.Hint = "ask again in a moment; awp doctor says what keeps it away"
+	} else if s.TailcatEnabled && s.TailcatError == "" {
 		e.Hint = "awp up waits for tailcat"
 	}
 	return e

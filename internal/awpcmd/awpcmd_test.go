@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/awpcmd"
 	"github.com/awp-suite/awp/internal/daemoncmd"
 )
@@ -18,10 +19,30 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"awp": func() {
-			daemon := awpcmd.Daemon{Ensure: daemoncmd.Ensure, Retry: daemoncmd.Retry, Down: daemoncmd.Down, Run: daemoncmd.Run}
+			daemon := awpcmd.Daemon{Ensure: daemoncmd.Ensure, Retry: daemoncmd.Retry, Installed: daemoncmd.Installed, Running: daemoncmd.Running, Down: daemoncmd.Down, Run: daemoncmd.Run}
 			os.Exit(awpcmd.Main(context.Background(), daemon, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
+		"awp-store": func() { program("awp-store") },
+		"awp-wire":  func() { program("awp-wire") },
 	})
+}
+
+// program is one of the suite's, which only ever says its release: $RELEASE, or this one;
+// with "hang" it does not get that far.
+func program(name string) {
+	release := os.Getenv("RELEASE")
+	switch {
+	case len(os.Args) != 2 || os.Args[1] != "--version":
+		fmt.Fprintln(os.Stderr, name+": this is a test and starts nothing")
+		os.Exit(1)
+	case release == "hang":
+		r, w, _ := os.Pipe()
+		r.Read(make([]byte, 1)) //nolint:errcheck // nobody ever writes
+		w.Close()
+	case release == "":
+		release = awp.Release
+	}
+	fmt.Println(name, release)
 }
 
 // Keys of the scripts' peers: $ME, $BOB and $EVE; short keys for people, $BOBSHORT and

@@ -3,9 +3,11 @@ package awpcmd
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/awp-suite/awp/internal/config"
+	"github.com/awp-suite/awp/internal/doctor"
 	"github.com/awp-suite/awp/ipc"
 )
 
@@ -18,6 +20,11 @@ type Daemon struct {
 	// Retry makes a call that may be repeated, and repeats it for a while when the
 	// connection ends before the answer.
 	Retry func(ctx context.Context, home, socket string, call func(context.Context, *ipc.Conn) error) error
+	// Installed finds the programs beside awp and asks each for its release.
+	Installed func(ctx context.Context) []doctor.Program
+	// Running returns the supervisor's pid, 0 when there is none, and why the daemon ended
+	// or what keeps ending, where its log says so.
+	Running func(home string) (pid int, last doctor.Words)
 	// Down stops the daemon and waits for its end. It reports whether one was running.
 	Down func(ctx context.Context, home string) (bool, error)
 	// Run is the daemon, until it is told to stop. It tells ready, or else whoever
@@ -98,6 +105,17 @@ func repeat[P, R any](ctx context.Context, a *app, m ipc.Method[P, R], params P)
 		return err
 	})
 	return result, err
+}
+
+// killed reports whether the daemon ended without being told to: it takes its pid file away
+// when it is.
+func (a *app) killed() bool {
+	home, err := a.homeDir()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(home, "daemon.pid"))
+	return err == nil
 }
 
 // How often reattach tries.

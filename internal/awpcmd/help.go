@@ -19,7 +19,7 @@ func appendUsage(b []byte) []byte {
 	return append(b, `
 Every command takes --home DIR (default $AWP_HOME, else ~/.awp), --json and --help.
 A peer is named by its name, an alias, a key or 4 or more characters of it, or an address.
-Commands that need the daemon start it; status and down do not.
+Commands that need the daemon start it; status, doctor and down do not.
 "awp help COMMAND" has the details.
 `...)
 }

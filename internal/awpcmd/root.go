@@ -49,6 +49,7 @@ func groups() []group {
 			{name: "connect", short: "connect to a peer by address or name", peer: true, build: connectCommand},
 			{name: "address", short: "print the address to share", build: addressCommand},
 			{name: "status", short: "show this agent, its addresses and its peers", build: statusCommand},
+			{name: "doctor", short: "look for what is wrong, and say how to mend it", build: doctorCommand},
 			{name: "down", short: "stop the daemon; queued messages stay on disk", build: downCommand},
 		}},
 		{"messaging", []entry{
@@ -153,12 +154,17 @@ func (a *app) bind(flags *pflag.FlagSet) {
 	flags.BoolP("help", "h", false, "show this help")
 }
 
+// checkHome refuses --home with nothing behind it, as an unset variable of a script makes
+// it: the home would be the user's own.
+func checkHome(c *cobra.Command, _ []string) error { return notEmpty(c, "home") }
+
 // build makes e's command speak through a.
 func (a *app) build(e entry) *cobra.Command {
 	c := e.build(a)
 	c.Short = e.short
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.DisableFlagsInUseLine = true
+	c.PreRunE = checkHome
 	c.SetIn(a.stdin)
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)

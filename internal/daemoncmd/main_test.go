@@ -104,6 +104,10 @@ type echoed struct {
 
 // program is awp-store or awp-wire: it answers Ready and echo.
 func program(name string) error {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println(name, awp.Release)
+		return nil
+	}
 	ctx := lifeline.Watch(context.Background())
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()

@@ -99,20 +99,29 @@ func startError(err error) error {
 		Message: fmt.Sprintf("%s ended while starting: %s", exit.Program, exit.Status),
 		Cause:   err,
 	}
-	for i := len(exit.Last) - 1; i >= 0; i-- {
-		name, said, ok := strings.Cut(exit.Last[i], ": ")
-		if !ok || !strings.HasPrefix(name, "awp") || strings.Contains(name, " ") {
-			continue
-		}
-		if hint, ok := strings.CutPrefix(said, "hint: "); ok {
-			e.Hint = hint
-			continue
-		}
-		e.Message = fmt.Sprintf("%s cannot start: %s", exit.Program, said)
+	if _, said, hint := lastSentence(exit.Last); said != "" {
+		e.Message, e.Hint = fmt.Sprintf("%s cannot start: %s", exit.Program, said), hint
 		return e
 	}
 	if n := len(exit.Last); n > 0 {
 		e.Message += ": " + exit.Last[n-1]
 	}
 	return e
+}
+
+// lastSentence finds the last sentence that a program said before it ended, who that was,
+// and the hint that followed.
+func lastSentence(lines []string) (name, said, hint string) {
+	for i := len(lines) - 1; i >= 0; i-- {
+		name, text, ok := strings.Cut(lines[i], ": ")
+		if !ok || !strings.HasPrefix(name, "awp") || strings.Contains(name, " ") {
+			continue
+		}
+		if h, ok := strings.CutPrefix(text, "hint: "); ok {
+			hint = h
+			continue
+		}
+		return name, text, hint
+	}
+	return "", "", ""
 }

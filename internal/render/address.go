@@ -63,10 +63,15 @@ func wildcardPort(address string) string {
 // listensNowhere says what it means to have no listener, which some homes want.
 const listensNowhere = "this home listens nowhere: peers cannot dial it, it can dial them"
 
+// wireAway says that nobody knows just now where a home listens.
+const wireAway = "awp-wire is away: it starts, or the daemon is about to start it again"
+
 // NoAddress returns the reasons why a home has no address, or not yet.
 func NoAddress(s awp.Status) []string {
 	var why []string
 	switch {
+	case s.WireAway:
+		return []string{wireAway}
 	case s.TailcatError != "":
 		why = append(why, "tailcat: "+Line(s.TailcatError))
 	case s.TailcatEnabled && s.Tailcat == "":
@@ -85,5 +90,5 @@ func failed(e awp.ListenErr) string { return Line(e.Address) + " failed: " + Lin
 
 // nowhere reports whether a home is told not to listen.
 func nowhere(s awp.Status) bool {
-	return !s.TailcatEnabled && len(s.Addresses) == 0 && len(s.ListenErrors) == 0
+	return !s.WireAway && !s.TailcatEnabled && len(s.Addresses) == 0 && len(s.ListenErrors) == 0
 }

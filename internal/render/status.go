@@ -16,6 +16,8 @@ func Up(b []byte, s awp.Status) []byte {
 	switch {
 	case address != "":
 		b = fmt.Appendf(b, "  address  %s\n", Line(address))
+	case s.WireAway:
+		return append(b, "  address  unknown; "+wireAway+"\n"...)
 	case nowhere(s):
 		return append(b, "  address  none; "+listensNowhere+"\n"...)
 	case s.TailcatError != "":
@@ -43,6 +45,8 @@ func Status(b []byte, s awp.Status, now time.Time) []byte {
 	b = fmt.Appendf(b, "%s  %s\n", Line(s.Name), s.Key)
 	b = fmt.Appendf(b, "  pid %d, up %s, home %s\n", s.PID, Age(now.Sub(s.Started)), Line(s.Home))
 	switch {
+	case s.WireAway:
+		b = append(b, "  listen   unknown; "+wireAway+"\n"...)
 	case s.Tailcat != "":
 		b = fmt.Appendf(b, "  address  %s\n", Line(s.Tailcat))
 	case s.TailcatError != "":

@@ -25,8 +25,13 @@ type Start struct {
 }
 
 // Main runs the program called name on its socket until run returns, and exits with
-// status 1 when that is an error. It must be called first in main.
+// status 1 when that is an error. With the argument --version it prints the release and
+// does nothing else. It must be called first in main.
 func Main(name, socket string, run func(context.Context, Start, net.Listener) error) {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		os.Stdout.WriteString(name + " " + awp.Release + " (protocol " + awp.Protocol + ")\n")
+		return
+	}
 	ctx, stop := signal.NotifyContext(lifeline.Watch(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := start(ctx, name, socket, run); err != nil {

@@ -21,7 +21,7 @@ func (s *Store) RTT(id uint64, rtt int64) {
 func (s *Store) SetListening(at Listening) {
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
-	s.links.listening = at
+	s.links.listening, s.links.told = at, true
 }
 
 // Dialled records the state of the dialling loop for a peer and, with addr, how an attempt
@@ -40,7 +40,7 @@ func (s *Store) Dialled(key awp.Key, running bool, addr, failure string) {
 	if addr == "" {
 		return
 	}
-	s.w.submit(op{apply: func(t *tx) error {
+	s.w.submit(op{whose: key, apply: func(t *tx) error {
 		p, err := t.peer(key)
 		if p == nil || err != nil {
 			return err

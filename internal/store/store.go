@@ -55,6 +55,7 @@ type Store struct {
 	links    registry
 	whose    whose
 	lock     *lockFile
+	checking chan struct{} // holds one token while the database is looked through
 
 	stop    context.CancelFunc
 	running sync.WaitGroup // the committer, the maintenance, one pump a link
@@ -66,7 +67,7 @@ type Store struct {
 // damaged.
 func Open(home string, set Settings, log *slog.Logger) (_ *Store, err error) {
 	set.defaults()
-	s := &Store{home: home, set: set, started: set.Now(), log: log}
+	s := &Store{home: home, set: set, started: set.Now(), log: log, checking: make(chan struct{}, 1)}
 	if s.lock, err = takeLock(filepath.Join(home, "store.lock")); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ const (
 	maxLog     = 100000
 )
 
+// usualCheck is how long the database is looked through unless the caller says.
+const usualCheck = 20 * time.Second
+
 // defaultAckWait is how long a send to a connected peer waits for the ack.
 const defaultAckWait = time.Second
 
@@ -29,6 +32,14 @@ func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
 		st.Presence = cfg.Settings.Presence
 		st.Peers = st.Peers[:min(len(st.Peers), ipc.MaxStatusPeers)]
 		return st, err
+	})
+	ipc.Handle(srv, ipc.Check, func(ctx context.Context, p ipc.CheckParams) (ipc.CheckResult, error) {
+		within := usualCheck
+		if p.Within > 0 {
+			within = time.Duration(min(p.Within, ipc.MaxCheck)) * time.Millisecond
+		}
+		h, err := s.Check(ctx, within)
+		return checked(h), err
 	})
 	ipc.HandleStream(srv, ipc.Peers, func(ctx context.Context, _ ipc.None, send func([]awp.Peer) error) (ipc.None, error) {
 		list, err := s.Peers(ctx)
@@ -87,6 +98,21 @@ func serveFront(srv *ipc.Server, s *store.Store, cfg Config) {
 	ipc.HandleStream(srv, ipc.Subscribe, func(ctx context.Context, p ipc.SubscribeParams, send func(awp.Event) error) (ipc.None, error) {
 		return ipc.None{}, s.Follow(ctx, store.Filter{Who: p.Who, Thread: p.Thread}, p.All, p.After, shown(send))
 	})
+}
+
+// checked is a health as it travels.
+func checked(h store.Health) ipc.CheckResult {
+	out := ipc.CheckResult{
+		Problems: h.Problems, Cut: h.Cut, Took: h.Took.Milliseconds(), Size: h.Size,
+		Now: h.Now, Newest: h.Newest, Lease: h.Lease,
+	}
+	for _, a := range h.Ahead {
+		out.Ahead = append(out.Ahead, ipc.PeerAhead{Peer: a.Peer, By: a.By.Milliseconds()})
+	}
+	for _, r := range h.Refused {
+		out.Refused = append(out.Refused, ipc.PeerRefused(r))
+	}
+	return out
 }
 
 // inBatches sends a list in lines that fit.

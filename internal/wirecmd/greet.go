@@ -100,11 +100,11 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 	case handshake.Send:
 		c.control(f.Line)
 	case handshake.Sign:
-		r, err := ipc.IdentitySign.Call(ctx, c.s.conn, ipc.None{}, f.Ours, f.Theirs)
+		sig, err := c.s.sign(ctx, f.Ours, f.Theirs)
 		if err != nil {
 			return handshake.Lost{Reason: "awp-store did not sign: " + err.Error()}
 		}
-		return handshake.Signed{Sig: r.Sig}
+		return handshake.Signed{Sig: sig}
 	case handshake.Admit:
 		return c.s.admit(ctx, c, f.Peer)
 	case handshake.Fail:
@@ -116,3 +116,27 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 	}
 	return nil
 }
+
+// sign has awp-store sign an auth transcript. However short ctx is, the hello lines count
+// as asked until the answer is there: what waits in the connection to a stalled awp-store
+// is bounded, whatever becomes of those who asked.
+func (s *session) sign(ctx context.Context, ours, theirs []byte) (string, error) {
+	if err := s.asking(ctx); err != nil {
+		return "", err
+	}
+	defer s.answered()
+	r, err := ipc.IdentitySign.Call(s.ctx, s.conn, ipc.None{}, ours, theirs)
+	return r.Sig, err
+}
+
+// asking waits until a hello line may be handed to awp-store. answered must follow.
+func (s *session) asking(ctx context.Context) error {
+	select {
+	case s.asks <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *session) answered() { <-s.asks }
