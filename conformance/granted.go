@@ -123,7 +123,7 @@ func (c *conn) both(id awp.MessageID, th awp.ThreadID) {
 // sharing is introductions, mirrored threads and private ones.
 func sharing() []Scenario {
 	ackedLine := func(name, section, doc string, line func(t *trial, e wire.Envelope) any, times int) Scenario {
-		return Scenario{Name: name, Section: section, Doc: doc, run: func(t *trial) {
+		return Scenario{Name: name, Section: section, Doc: doc, Cap: wire.CapMirror, run: func(t *trial) {
 			c := t.open()
 			e := t.env("")
 			e.Th = t.thread()

@@ -66,16 +66,21 @@ func badLines() []Scenario {
 		{"state-no-id", "10", `{"t":"state","th":"a","state":"done"}`},
 		{"chunk-no-ref", "10", `{"t":"chunk",` + env + `,"th":"a","n":0,"last":true,"data":""}`}, {"chunk-no-id", "10", `{"t":"chunk","th":"a","ref":"r","n":0,"data":""}`},
 		{"mirror-no-of", "10, 15", `{"t":"mirror",` + env + `,"th":"a","withdraw":true}`}, {"mirror-no-thread", "10", `{"t":"mirror",` + env + `,"of":"x"}`},
-		{"private-no-thread", "10", `{"t":"private",` + env + `}`}, {"resume-bad", "10", `{"t":"resume",` + env + `,"seen":[1]}`},
-		{"grant-bad", "10", `{"t":"grant","id":{},"grant":1}`}, {"introduce-bad", "10", `{"t":"introduce",` + env + `,"peer":"x"}`}, {"err-bad", "10", `{"t":"err",` + env + `,"code":{}}`},
+		{"private-no-thread", "10", `{"t":"private",` + env + `}`}, {"grant-bad", "10", `{"t":"grant","id":{},"grant":1}`}, {"introduce-bad", "10", `{"t":"introduce",` + env + `,"peer":"x"}`}, {"err-bad", "10", `{"t":"err",` + env + `,"code":{}}`},
 	} {
-		list = append(list, Scenario{Name: s.name, Section: s.section, Doc: "a malformed line: err bad_frame, close", run: func(t *trial) {
+		list = append(list, Scenario{Name: s.name, Section: s.section, Doc: "a malformed line: err bad_frame, close", Cap: capOf(s.name), run: func(t *trial) {
 			c := t.open()
 			c.line(s.line)
 			c.refused(wire.BadFrame)
 		}})
 	}
-	list = append(list, Scenario{Name: "too-large", Section: "3", Doc: "a line over 1 MiB: err too_large, close", run: func(t *trial) {
+	list = append(list, Scenario{Name: "resume-bad", Section: "10", Doc: "a malformed resume: err bad_frame, close", run: func(t *trial) {
+		c := t.dial()
+		c.greet()
+		c.line(`{"t":"resume",` + env + `,"seen":[1]}`)
+		c.want(wire.TypeErr, "err bad_frame", func(o map[string]any) bool { return o["code"] == string(wire.BadFrame) })
+		c.ending()
+	}}, Scenario{Name: "too-large", Section: "3", Doc: "a line over 1 MiB: err too_large, close", run: func(t *trial) {
 		c := t.open()
 		c.raw(fmt.Sprintf(`{"t":"msg",%s,"th":"a","parts":[{"k":"text","text":"%s"}]}`+"\n", env, strings.Repeat("x", wire.MaxLine)))
 		c.ending("too_large")
@@ -93,6 +98,19 @@ func badLines() []Scenario {
 		t.check(!there, "a resume without the thread of the cut line", clip(c.theirResume))
 	}})
 	return solo(list)
+}
+
+// capOf returns what a peer must offer before its judgement of a type of line counts.
+func capOf(name string) string {
+	switch word, _, _ := strings.Cut(name, "-"); word {
+	case wire.TypeMirror, wire.TypePrivate:
+		return wire.CapMirror
+	case wire.TypeGrant:
+		return wire.CapGrant
+	case wire.TypeIntroduce:
+		return wire.CapIntroduce
+	}
+	return ""
 }
 
 // ending waits for the end. An err before it must have one of the codes; since the peer
