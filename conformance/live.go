@@ -205,7 +205,6 @@ func byes() []Scenario {
 			c := t.open()
 			c.send(wire.Bye{Envelope: t.env(wire.TypeBye), Reason: reason})
 			c.want(wire.TypeBye, "bye", nil)
-			c.nc.Close()
 			c.ended()
 		}
 	}

@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json/v2"
 	"fmt"
 	"net"
@@ -125,9 +127,11 @@ func (t *trial) need() {
 
 // hello returns our hello line.
 func (t *trial) hello() wire.Hello {
+	nonce := make([]byte, wire.NonceSize)
+	rand.Read(nonce) //nolint:errcheck // it never fails
 	return wire.Hello{
 		Envelope: t.env(wire.TypeHello), Key: t.us.Key.String(), Name: "awp-conform",
-		Nonce: strings.ReplaceAll(string(t.r.ids.Next())+string(t.r.ids.Next()), "=", "")[:43],
+		Nonce: base64.RawURLEncoding.EncodeToString(nonce),
 		Caps:  []string{wire.CapChat, wire.CapBlob, wire.CapGrant, wire.CapIntroduce},
 		About: "awp conform " + awp.Release,
 	}
