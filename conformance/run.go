@@ -56,14 +56,14 @@ type Result struct {
 
 // Report is a run's.
 type Report struct {
-	Mode     string        `json:"mode"` // "connect" or "listen"
-	Addr     string        `json:"addr"` // the caller's to fill in
-	Peer     Peer          `json:"peer"`
-	Results  []Result      `json:"results"`
-	Passed   int           `json:"passed"`
-	Failed   int           `json:"failed"`
-	Skipped  int           `json:"skipped"`
-	Duration time.Duration `json:"duration,format:nano"`
+	Mode     string   `json:"mode"` // "connect" or "listen"
+	Addr     string   `json:"addr"` // the caller's to fill in
+	Peer     Peer     `json:"peer"`
+	Results  []Result `json:"results"`
+	Passed   int      `json:"passed"`
+	Failed   int      `json:"failed"`
+	Skipped  int      `json:"skipped"`
+	Duration int64    `json:"duration"` // nanoseconds
 }
 
 // DefaultStep bounds each wait of a scenario.
@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options, each func(Result)) (Report, error) {
 	if r.shared != nil {
 		r.shared.close()
 	}
-	report.Peer, report.Duration = r.peer, time.Since(start)
+	report.Peer, report.Duration = r.peer, time.Since(start).Nanoseconds()
 	return report, nil
 }
 

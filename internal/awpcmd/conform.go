@@ -32,7 +32,7 @@ the threads that are sent to it: use a home made for the purpose.`,
 	f.String("send", "", "a shell `CMD` that makes the peer send {text} to the key {key}")
 	f.Bool("list", false, "list the scenarios and end")
 	f.Bool("trace", false, "show every line on stderr")
-	f.Duration("step", 0, "how long to wait for each `ANSWER` (default 15s)")
+	f.Duration("step", 0, "how long to wait for each answer (default 15s)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		listen, _ := f.GetString("listen")
 		run, _ := f.GetString("run")

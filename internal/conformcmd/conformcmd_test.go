@@ -13,7 +13,7 @@ func TestCommandLine(t *testing.T) {
 	for args, want := range map[string]int{
 		"--list": exitOK, "--list --json": exitOK, "": exitUsage, "--run true unix:/x": exitUsage,
 		"--no-such-flag": exitUsage, "--scenario=nothing unix:/nowhere": exitError, "not-an-address": exitError,
-		"--scenario=ping unix:/nowhere/at/all": exitError,
+		"--scenario=ping unix:/nowhere/at/all": exitError, "--json --scenario=ping unix:/nowhere/at/all": exitError,
 	} {
 		var out, errs bytes.Buffer
 		if code := Main(context.Background(), strings.Fields(args), &out, &errs); code != want {
