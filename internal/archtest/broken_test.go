@@ -12,6 +12,7 @@ var broken = map[string][]source{
 	"awp imports the standard library only":                                        {{"awp.go", "awp", imports(module + "/wire")}},
 	"wire imports awp, the bounded reader and ulid only":                           {{"wire/a.go", "wire", imports(module + "/ipc")}},
 	"ipc imports awp, the bounded reader and x/sys only":                           {{"ipc/a_darwin.go", "ipc", imports(module + "/wire")}},
+	"conformance imports awp and wire only":                                        {{"conformance/a.go", "conformance", imports(module + "/internal/link")}},
 	"pure packages import awp and wire only":                                       {{"internal/link/a.go", "link", imports(module + "/internal/thread")}},
 	"pure packages do no input or output":                                          {{"internal/thread/a.go", "thread", imports("os")}},
 	"pure packages read no clock":                                                  {{"internal/blob/a.go", "blob", "import t \"time\"\nvar _ = t.Now"}},

@@ -16,6 +16,7 @@ var importLaws = []law{
 	{"awp imports the standard library only", "the vocabulary belongs to every program, so it must weigh nothing and depend on nobody", only([]string{"."})},
 	{"wire imports awp, the bounded reader and ulid only", "other programs are written against it; the reader is ADR 0001", only([]string{"wire"}, "./.", "./internal/ndjson", "github.com/oklog/ulid/v2")},
 	{"ipc imports awp, the bounded reader and x/sys only", "other programs are written against it; what lies between hosts is not its business; the reader is ADR 0001", only([]string{"ipc"}, "./.", "./internal/ndjson", "golang.org/x/sys/unix")},
+	{"conformance imports awp and wire only", "it judges peers by the protocol, so it must not lean on how this suite keeps to it; its connections are its caller's", only([]string{"conformance", "conformance/schema"}, "./.", "./wire", "./conformance/schema")},
 	{"pure packages import awp and wire only", "a rule that can be tested alone depends on words and shapes, not on other rules", only(pure, "./.", "./wire")},
 	{"pure packages do no input or output", "a rule that opens nothing can be tried against every order of events", never(pure, "net", "net/http", "os", "os/exec", "os/signal", "syscall", "database/sql", "log", "log/slog")},
 	{"pure packages read no clock", "time is an argument: a test, or a replay, decides what time it is", noClock},

@@ -68,6 +68,8 @@ func groups() []group {
 		}},
 		{"the rest", []entry{
 			{name: "daemon", short: "run the daemon in the foreground", build: daemonCommand},
+			{name: "conform", short: "hold a peer to the protocol, scenario by scenario", build: conformCommand},
+			{name: "schema", short: "print the JSON Schema of the protocol's lines", build: schemaCommand},
 			{name: "completion", short: "print a shell's completion script", build: completionCommand},
 			{name: "version", short: "print the release and the protocol version", build: versionCommand},
 		}},

@@ -26,7 +26,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(bin)
 	build := exec.Command("go", "build", "-tags", "failpoint", "-o", bin+"/",
-		"../../cmd/awp", "../../cmd/awp-store", "../../cmd/awp-wire")
+		"../../cmd/awp", "../../cmd/awp-conform", "../../cmd/awp-store", "../../cmd/awp-wire")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the programs: %v\n%s", err, out)
