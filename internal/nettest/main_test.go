@@ -16,8 +16,9 @@ import (
 
 // The environment by which the run outside tells the one inside.
 const (
-	envWanted = "AWP_TEST_NET" // set by make test-net
-	envSkip   = "AWP_SKIP_NET" // set where namespaces are not allowed, and that is known
+	envWanted = "AWP_TEST_NET"      // set by make test-net
+	envSkip   = "AWP_SKIP_NET"      // set where namespaces are not allowed, and that is known
+	envLong   = "AWP_TEST_NET_LONG" // set by make test-net-long
 	envBin    = "AWP_TEST_NET_BIN"
 )
 
@@ -34,8 +35,10 @@ func TestMain(m *testing.M) {
 	var err error
 	if bin == "" {
 		code, err = outside()
-	} else if err = loopback(true); err == nil {
-		code = m.Run()
+	} else if err = ownNames(); err == nil {
+		if err = loopback(true); err == nil {
+			code = m.Run()
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "nettest:", err)
@@ -87,6 +90,18 @@ func namespace() *syscall.SysProcAttr {
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
 	return attr
+}
+
+// ownNames keeps the names of network namespaces to this run: labs of two runs cannot
+// meet, and nothing is left after any end of it.
+func ownNames() error {
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts to ourselves: %w", err)
+	}
+	if err := unix.Mount("none", "/run", "tmpfs", 0, ""); err != nil {
+		return fmt.Errorf("mount /run for ourselves: %w", err)
+	}
+	return nil
 }
 
 // loopback switches the only network there is.
