@@ -276,8 +276,8 @@ func (l *Loop) sleep(now time.Time) {
 // peer which takes every link and drops it is not dialed in a tight loop; only a link
 // that held for a while begins the backoff anew.
 func (l *Loop) lost(now time.Time) []LoopEffect {
-	if now.Sub(l.upSince) >= wire.BackoffMax {
-		l.backoff = wire.BackoffMin
+	if now.Sub(l.upSince) >= wire.RedialAfter {
+		l.backoff = wire.RedialMin
 	}
 	l.rush = now.Add(wire.RushFor)
 	switch {

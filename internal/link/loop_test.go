@@ -99,9 +99,9 @@ func TestLoopTimelines(t *testing.T) {
 			{3 * s, LinkUp{}}, {3 * s, reached}, {3 * s, LinkDown{}}},
 			[]string{"0s: dialing=true; dial a", "0s: dialing=false", "0s: dialing=true", "1s: dial a", "1s: dialing=false",
 				"1s: dialing=true", "3s: dial a", "3s: dialing=false", "3s: dialing=true", "7s: dial a", "trying"}},
-		{"a link that held begins the wait anew", 300 * s, []loopAt{
+		{"a link that held begins the wait anew, with less", 300 * s, []loopAt{
 			{0, want(a)}, {0, failed}, {1 * s, failed}, {3 * s, LinkUp{}}, {3 * s, reached}, {100 * s, LinkDown{}}},
-			[]string{"0s: dialing=true; dial a", "1s: dial a", "3s: dial a", "3s: dialing=false", "1m40s: dialing=true", "1m41s: dial a", "trying"}},
+			[]string{"0s: dialing=true; dial a", "1s: dial a", "3s: dial a", "3s: dialing=false", "1m40s: dialing=true", "1m40.25s: dial a", "trying"}},
 		{"an attempt that went well and is gone already", 10 * s, []loopAt{
 			{0, want(a)}, {0, LinkUp{}}, {0, LinkDown{}}, {0, reached}},
 			[]string{"0s: dialing=true; dial a", "0s: dialing=false", "0s: dialing=true", "1s: dial a", "trying"}},
