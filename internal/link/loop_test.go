@@ -113,7 +113,10 @@ func TestLoopTimelines(t *testing.T) {
 			{0, LinkUp{}}, {1 * s, lines(a)}, {2 * s, LinkDown{}}, {3 * s, failed}, {4 * s, want(a)}, {5 * s, failed}, {9 * s, failed}},
 			[]string{"2s: dialing=true", "3s: dial a", "5s: dial a", "9s: dial a", "17s: dial a", "trying"}},
 		{"lines wait for a lost peer that would dial us: no grace", 60 * s, []loopAt{{0, lines(h)}, {0, LinkUp{}}, {0, reached}, {1 * s, LinkDown{}}},
-			[]string{"0s: dialing=true", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
+			[]string{"0s: dialing=true; dial h", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
+		{"lines wait for a peer whose loop was forgotten: at once, and short waits", 30 * s, []loopAt{
+			{0, LinkUp{}}, {1 * s, LinkDown{}}, {1 * s, lines(h)}, {6 * s, failed}, {12 * s, failed}, {19 * s, failed}, {26 * s, failed}},
+			[]string{"1s: dialing=true; dial h", "7s: dial h", "14s: dial h", "21s: dial h", "28s: dial h", "trying"}},
 		{"lines turn out to wait during the grace", 60 * s, []loopAt{{0, want(h)}, {0, LinkUp{}}, {1 * s, LinkDown{}}, {1 * s, lines(h)}},
 			[]string{"0s: dialing=true", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
 		{"the network came back", 100 * s, []loopAt{
