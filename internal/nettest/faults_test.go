@@ -117,6 +117,7 @@ func crashes() []fault {
 // Whatever happens to the network, nothing is lost, nothing comes twice or out of order,
 // and once it is back what waited arrives within seconds.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, list := range [][]fault{cuts(20 * time.Second), pauses(20 * time.Second), roaming(), relayGone(20 * time.Second), crashes()} {
 		for _, f := range list {
 			t.Run(f.name, f.run)
@@ -127,6 +128,7 @@ func TestFaults(t *testing.T) {
 // The same with outages of minutes.
 func TestLongFaults(t *testing.T) {
 	needLong(t)
+	t.Parallel()
 	for _, list := range [][]fault{cuts(180 * time.Second), pauses(120 * time.Second)} {
 		for _, f := range list {
 			t.Run(f.name, f.run)

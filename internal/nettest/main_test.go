@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if bin == "" {
 		code, err = outside()
 	} else if err = ownNames(); err == nil {
-		if err = loopback(true); err == nil {
+		if err = loopback(); err == nil {
 			code = m.Run()
 		}
 	}
@@ -57,7 +57,7 @@ func outside() (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	const module = "github.com/awp-suite/awp"
-	build := exec.Command("go", "build", "-o", dir+"/", module+"/cmd/...", module+"/demo", "github.com/tailscale/tailcat/cmd/tailcat")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", module+"/cmd/...", module+"/demo", "github.com/tailscale/tailcat/cmd/tailcat")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		return 1, fmt.Errorf("build the programs: %w", err)
@@ -104,27 +104,10 @@ func ownNames() error {
 	return nil
 }
 
-// loopback switches the only network there is.
-func loopback(up bool) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written
-	ifr, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, ifr); err != nil {
-		return err
-	}
-	flags := ifr.Uint16() &^ unix.IFF_UP
-	if up {
-		flags |= unix.IFF_UP
-	}
-	ifr.SetUint16(flags)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr); err != nil {
-		return fmt.Errorf("switch loopback: %w", err)
+// loopback switches the only network on that there is.
+func loopback() error {
+	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
+		return fmt.Errorf("switch loopback on: %w\n%s", err, out)
 	}
 	return nil
 }

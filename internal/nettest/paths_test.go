@@ -11,6 +11,7 @@ import (
 // Through every kind of router two homes find each other; which path carries the bytes is
 // what the router counted.
 func TestPaths(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		how    layout
