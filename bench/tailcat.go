@@ -205,7 +205,7 @@ func (b *bench) firstAcks(ctx context.Context, raw *tailcat.Node, echo string, f
 		start := time.Now()
 		nc, err := raw.Dial(ctx, echo)
 		if err != nil {
-			return err
+			return fmt.Errorf("raw dial %d: %w", len(floor)+1, err)
 		}
 		if _, err := exchange(nc, wire.NewReader(nc), []byte("hello\n")); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (b *bench) firstAcks(ctx context.Context, raw *tailcat.Node, echo string, f
 		}
 		start = time.Now()
 		if err := connect(); err != nil {
-			return err
+			return fmt.Errorf("connect %d: %w", len(took)+1, err)
 		}
 		if err := s.send(ctx, from.conn, time.Minute); err != nil {
 			return err
