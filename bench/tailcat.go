@@ -202,6 +202,7 @@ func (b *bench) firstAcks(ctx context.Context, raw *tailcat.Node, echo string, f
 	}
 	var floor, took, syncs []time.Duration
 	for range b.rounds(50) {
+		time.Sleep(100 * time.Millisecond) // a dial right after another is held back
 		start := time.Now()
 		nc, err := raw.Dial(ctx, echo)
 		if err != nil {
