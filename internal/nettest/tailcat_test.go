@@ -49,8 +49,8 @@ func TestTwoHomes(t *testing.T) {
 
 	t.Run("a file of 50 MiB", func(t *testing.T) { sendFile(t, p.b, p.a, "a@net", 50<<20) })
 
-	// The second crash may take 5 s longer: it comes within 5 s of the first, and then a
-	// link that looks newer than it is may win the tie-break (PROTOCOL.md section 9).
+	// The second crash comes within 5 s of the first, when a tie-break may favour the dead
+	// link (PROTOCOL.md section 9): it must be found out.
 	t.Run("awp-wire killed", func(t *testing.T) {
 		for _, h := range []*home{p.a, p.b} {
 			h.kill("awp-wire")
