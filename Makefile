@@ -8,10 +8,10 @@ FUZZTIME ?= 20s
 TRANSPORT ?= unix
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test test-net check model race fuzz bench golden clean
+.PHONY: help build install demo test test-net test-net-long check model race fuzz bench golden clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build every program into bin/
 	$(GO) build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
@@ -27,7 +27,10 @@ test: ## run every test
 	$(GO) test -timeout 15m ./...
 
 test-net: ## run the tests that need a network namespace (Linux); AWP_SKIP_NET=1 skips them
-	AWP_TEST_NET=1 $(GO) test -timeout 15m -count 1 -v ./internal/nettest
+	AWP_TEST_NET=1 $(GO) test -timeout 15m -count 1 -parallel 12 -v ./internal/nettest
+
+test-net-long: ## the same, and outages of minutes
+	AWP_TEST_NET=1 AWP_TEST_NET_LONG=1 $(GO) test -timeout 20m -count 1 -parallel 12 -v ./internal/nettest
 
 check: bin/staticcheck ## format, vet, staticcheck, and the tests again under the race detector
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not formatted: $$unformatted"; exit 1; }

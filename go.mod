@@ -4,6 +4,7 @@ go 1.27.1
 
 require (
 	github.com/coreos/go-systemd/v22 v22.7.0
+	github.com/google/nftables v0.2.1-0.20240414091927-5e242ec57806
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2

@@ -139,16 +139,19 @@ func checkFile(path string, sum [sha256.Size]byte) error {
 }
 
 // peak returns the most memory that a process ever had resident, in MiB.
-func peak(pid int) (float64, error) {
+func peak(pid int) (float64, error) { return memory(pid, "VmHWM:") }
+
+// memory returns a line of a process's status, in MiB.
+func memory(pid int, name string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(line, name); ok {
 			kib, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
 			return float64(kib) / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("process %d: no VmHWM", pid)
+	return 0, fmt.Errorf("process %d: no %s", pid, name)
 }

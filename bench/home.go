@@ -21,9 +21,12 @@ type home struct {
 	b      *bench
 	name   string
 	dir    string
+	listen string // empty: a Unix socket
 	daemon *exec.Cmd
 	pids   map[string]int // by program
 	conn   *ipc.Conn      // kept, to awp-store
+
+	tailcat string // its tailcat address, if it listens on one
 }
 
 // home starts a daemon and waits until it serves. Its caller stops it.
@@ -91,7 +94,11 @@ func (h *home) dial(ctx context.Context, socket string) (*ipc.Conn, error) {
 }
 
 func (h *home) env() []string {
-	return []string{"AWP_HOME=" + h.dir, "AWP_NAME=" + h.name, "AWP_LISTEN=" + h.address()}
+	listen := h.listen
+	if listen == "" {
+		listen = h.address()
+	}
+	return []string{"AWP_HOME=" + h.dir, "AWP_NAME=" + h.name, "AWP_LISTEN=" + listen}
 }
 
 func (h *home) address() string { return "unix:" + filepath.Join(h.b.dir, h.name+".sock") }

@@ -22,6 +22,7 @@ var benches = []struct {
 	{"ack", ack},
 	{"sustained", sustained},
 	{"file", file},
+	{"tailcat", throughTunnels},
 	{"big", big},
 }
 
@@ -35,13 +36,20 @@ type bench struct {
 
 func main() {
 	b := &bench{}
-	only := flag.String("only", "", "measure only this `NAME`: startup, ack, sustained, file or big")
+	only := flag.String("only", "", "measure only this `NAME`: startup, ack, sustained, file, tailcat or big")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.BoolVar(&b.quick, "quick", false, "fewer rounds: a look, not a measurement")
 	flag.StringVar(&b.bin, "bin", "", "measure the programs in `DIR` instead of building them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if dir := os.Getenv(envEcho); dir != "" {
+		if err := echoes(ctx, dir); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

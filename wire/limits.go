@@ -38,20 +38,20 @@ const MaxDepth = 512
 
 // A link's clock (sections 1, 7 to 10).
 const (
-	PingInterval     = 30 * time.Second       // silence before a ping; configurable
-	MissedPongs      = 2                      // unanswered pings that end a link
-	ProbeAfter       = 2 * time.Second        // silence before a ping while written lines may not have arrived
-	AnswerWithin     = 5 * time.Second        // silence that then ends a link
-	SlowestBytes     = 64 << 10               // a second that AnswerWithin allows more for each so many bytes
-	SlowestLines     = 50                     // and lines, of those written and not known to have arrived
-	ProbeBytes       = 128 << 10              // written after a ping that ask for another one
-	ProbeLines       = 64                     // likewise
-	FirstPing        = 3 * time.Second        // after the peer's resume, if no round trip is known
-	HandshakeTimeout = 30 * time.Second       // for hello and auth, reading and writing
-	ResumeTimeout    = 15 * time.Second       // wait for the peer's resume, then replay everything
-	ByeTimeout       = 5 * time.Second        // wait for the answer to our bye
-	ErrTimeout       = 5 * time.Second        // write deadline of an err that closes
-	ErrGrace         = 500 * time.Millisecond // after a failed write, to read an err that may have come
+	PingInterval     = 30 * time.Second        // silence before a ping; configurable
+	MissedPongs      = 2                       // unanswered pings that end a link
+	ProbeAfter       = 1500 * time.Millisecond // silence before a ping while written lines may not have arrived
+	AnswerWithin     = 3500 * time.Millisecond // silence that then ends a link
+	SlowestBytes     = 64 << 10                // a second that AnswerWithin allows more for each so many bytes
+	SlowestLines     = 50                      // and lines, of those written and not known to have arrived
+	ProbeBytes       = 128 << 10               // written after a ping that ask for another one
+	ProbeLines       = 64                      // likewise
+	FirstPing        = 3 * time.Second         // after the peer's resume, if no round trip is known
+	HandshakeTimeout = 30 * time.Second        // for hello and auth, reading and writing
+	ResumeTimeout    = 15 * time.Second        // wait for the peer's resume, then replay everything
+	ByeTimeout       = 5 * time.Second         // wait for the answer to our bye
+	ErrTimeout       = 5 * time.Second         // write deadline of an err that closes
+	ErrGrace         = 500 * time.Millisecond  // after a failed write, to read an err that may have come
 )
 
 // Dialing (sections 1 and 9). The wait before a retry is drawn from [b/2, 3b/2), where b
@@ -64,10 +64,13 @@ const (
 	RushMax        = 2 * time.Second  // instead, while lines wait and
 	RushFor        = 2 * time.Minute  // a link was lost, or there was new work, this lately
 	DialBackGrace  = 15 * time.Second // when the peer's hello is all we know of its addresses
-	TieBreakWindow = 5 * time.Second  // in which two links count as opened simultaneously
-	TunnelPort     = 1                // the TCP port inside a tailcat tunnel
-	FreshClient    = 3                // failed attempts at an address before a fresh tailcat client
-	ListenRetryMin = 5 * time.Second  // before a failed tailcat listener is tried again, doubling
+	RedialMin      = BackoffMin / 4   // instead of BackoffMin, after the loss of a link that was up for RedialAfter
+	RedialAfter    = 5 * time.Second
+	TieBreakWindow = 5 * time.Second         // in which two links count as opened simultaneously
+	TieBreakProof  = 1500 * time.Millisecond // silence that shows the link to be dead that would survive
+	TunnelPort     = 1                       // the TCP port inside a tailcat tunnel
+	FreshClient    = 3                       // failed attempts at an address before a fresh tailcat client
+	ListenRetryMin = 5 * time.Second         // before a failed tailcat listener is tried again, doubling
 	ListenRetryMax = 5 * time.Minute
 	ListenTimeout  = 60 * time.Second // an attempt at a tailcat listener
 	SocketProbe    = time.Second      // to find out whether an existing Unix socket is alive

@@ -185,7 +185,10 @@ func (l *Loop) want(now time.Time, w Wanted) []LoopEffect {
 	}
 	switch l.state {
 	case Idle:
-		return l.start(now, w.New)
+		if w.Waiting { // a link that carried lines was lost, or we were
+			l.rush = now.Add(wire.RushFor)
+		}
+		return l.start(now, w.New || w.Waiting)
 	case Grace:
 		if w.New || !l.dialBack() {
 			return l.begin()
@@ -213,10 +216,10 @@ func (l *Loop) unwant() []LoopEffect {
 	return nil
 }
 
-// start begins a loop: at once, unless the peer's own hello is all we know of its
-// addresses. Such a peer dialed us before and most likely does so again.
-func (l *Loop) start(now time.Time, newWork bool) []LoopEffect {
-	if len(l.targets) > 0 && l.dialBack() && !newWork {
+// start begins a loop: at once, unless there is no work and the peer's own hello is all
+// we know of its addresses. Such a peer dialed us before and most likely does so again.
+func (l *Loop) start(now time.Time, work bool) []LoopEffect {
+	if len(l.targets) > 0 && l.dialBack() && !work {
 		l.state, l.wakeAt = Grace, now.Add(wire.DialBackGrace)
 		return nil
 	}
@@ -276,8 +279,8 @@ func (l *Loop) sleep(now time.Time) {
 // peer which takes every link and drops it is not dialed in a tight loop; only a link
 // that held for a while begins the backoff anew.
 func (l *Loop) lost(now time.Time) []LoopEffect {
-	if now.Sub(l.upSince) >= wire.BackoffMax {
-		l.backoff = wire.BackoffMin
+	if now.Sub(l.upSince) >= wire.RedialAfter {
+		l.backoff = wire.RedialMin
 	}
 	l.rush = now.Add(wire.RushFor)
 	switch {

@@ -99,9 +99,9 @@ func TestLoopTimelines(t *testing.T) {
 			{3 * s, LinkUp{}}, {3 * s, reached}, {3 * s, LinkDown{}}},
 			[]string{"0s: dialing=true; dial a", "0s: dialing=false", "0s: dialing=true", "1s: dial a", "1s: dialing=false",
 				"1s: dialing=true", "3s: dial a", "3s: dialing=false", "3s: dialing=true", "7s: dial a", "trying"}},
-		{"a link that held begins the wait anew", 300 * s, []loopAt{
+		{"a link that held begins the wait anew, with less", 300 * s, []loopAt{
 			{0, want(a)}, {0, failed}, {1 * s, failed}, {3 * s, LinkUp{}}, {3 * s, reached}, {100 * s, LinkDown{}}},
-			[]string{"0s: dialing=true; dial a", "1s: dial a", "3s: dial a", "3s: dialing=false", "1m40s: dialing=true", "1m41s: dial a", "trying"}},
+			[]string{"0s: dialing=true; dial a", "1s: dial a", "3s: dial a", "3s: dialing=false", "1m40s: dialing=true", "1m40.25s: dial a", "trying"}},
 		{"an attempt that went well and is gone already", 10 * s, []loopAt{
 			{0, want(a)}, {0, LinkUp{}}, {0, LinkDown{}}, {0, reached}},
 			[]string{"0s: dialing=true; dial a", "0s: dialing=false", "0s: dialing=true", "1s: dial a", "trying"}},
@@ -113,7 +113,10 @@ func TestLoopTimelines(t *testing.T) {
 			{0, LinkUp{}}, {1 * s, lines(a)}, {2 * s, LinkDown{}}, {3 * s, failed}, {4 * s, want(a)}, {5 * s, failed}, {9 * s, failed}},
 			[]string{"2s: dialing=true", "3s: dial a", "5s: dial a", "9s: dial a", "17s: dial a", "trying"}},
 		{"lines wait for a lost peer that would dial us: no grace", 60 * s, []loopAt{{0, lines(h)}, {0, LinkUp{}}, {0, reached}, {1 * s, LinkDown{}}},
-			[]string{"0s: dialing=true", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
+			[]string{"0s: dialing=true; dial h", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
+		{"lines wait for a peer whose loop was forgotten: at once, and short waits", 30 * s, []loopAt{
+			{0, LinkUp{}}, {1 * s, LinkDown{}}, {1 * s, lines(h)}, {6 * s, failed}, {12 * s, failed}, {19 * s, failed}, {26 * s, failed}},
+			[]string{"1s: dialing=true; dial h", "7s: dial h", "14s: dial h", "21s: dial h", "28s: dial h", "trying"}},
 		{"lines turn out to wait during the grace", 60 * s, []loopAt{{0, want(h)}, {0, LinkUp{}}, {1 * s, LinkDown{}}, {1 * s, lines(h)}},
 			[]string{"0s: dialing=true", "0s: dialing=false", "1s: dialing=true", "2s: dial h", "trying"}},
 		{"the network came back", 100 * s, []loopAt{

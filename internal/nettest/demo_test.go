@@ -12,6 +12,7 @@ import (
 
 // The demo's task, step by step, over tailcat.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	demo := exec.CommandContext(ctx, program("demo"), "-transport", "tailcat", bin)

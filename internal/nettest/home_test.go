@@ -4,7 +4,6 @@ package nettest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json/v2"
 	"os"
 	"os/exec"
@@ -27,6 +26,15 @@ type home struct {
 	t   *testing.T
 	dir string
 	env []string
+	ns  string // where it runs; empty: where the tests do
+}
+
+// command is a program that will run in a network namespace.
+func command(ns, program string, args ...string) *exec.Cmd {
+	if ns == "" {
+		return exec.Command(program, args...)
+	}
+	return exec.Command("ip", append([]string{"netns", "exec", ns, program}, args...)...)
 }
 
 // newHome makes a home whose settings are what a relay printed, or nothing.
@@ -62,15 +70,17 @@ func (h *home) run(args ...string) string {
 
 // try returns standard output, and with an error standard error, too.
 func (h *home) try(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), commandWithin)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program("awp"), args...)
+	cmd := command(h.ns, program("awp"), args...)
 	cmd.Env = append(cleanEnv(), "AWP_HOME="+h.dir)
 	cmd.Env = append(cmd.Env, h.env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
-	if err != nil {
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	watchdog := time.AfterFunc(commandWithin, func() { cmd.Process.Kill() }) //nolint:errcheck // Wait says it
+	defer watchdog.Stop()
+	if err := cmd.Wait(); err != nil {
 		return out.String() + errs.String(), err
 	}
 	return out.String(), nil

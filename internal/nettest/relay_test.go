@@ -16,6 +16,7 @@ import (
 // relay is an awp-relay on ports of its own, which it keeps.
 type relay struct {
 	t        *testing.T
+	ns       string // where it runs; empty: where the tests do
 	args     []string
 	settings string // config.json of a home
 	cmd      *exec.Cmd
@@ -30,14 +31,14 @@ func newRelay(t *testing.T) *relay {
 		"--listen", "127.0.0.1:" + strconv.Itoa(8440+n), "--stun", "127.0.0.1:" + strconv.Itoa(3470+n),
 		"--state", t.TempDir(), "--json"}}
 	r.start()
-	t.Cleanup(func() { r.stop(syscall.SIGTERM) })
+	t.Cleanup(r.close)
 	return r
 }
 
 // start starts the relay and waits until it serves.
 func (r *relay) start() {
 	r.t.Helper()
-	r.cmd = exec.Command(program("awp-relay"), r.args...)
+	r.cmd = command(r.ns, program("awp-relay"), r.args...)
 	r.cmd.Env = cleanEnv()
 	r.cmd.Stderr = os.Stderr
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -57,6 +58,8 @@ func (r *relay) start() {
 	}
 	r.settings = line
 }
+
+func (r *relay) close() { r.stop(syscall.SIGTERM) }
 
 // stop ends the relay. After SIGTERM it must go by itself, at once.
 func (r *relay) stop(sig syscall.Signal) {

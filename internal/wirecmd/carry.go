@@ -71,6 +71,9 @@ func (c *connection) judge() {
 			if c.out.trace != nil {
 				c.trace("in", l.raw)
 			}
+			if sign := c.asked.Swap(nil); sign != nil {
+				close(*sign)
+			}
 			before := c.window.bytes
 			c.step(link.Line{Envelope: l.env, Raw: l.raw})
 			if c.window.bytes == before {

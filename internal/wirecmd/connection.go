@@ -45,13 +45,14 @@ type connection struct {
 
 	known atomic.Bool // the home chose to deal with the peer
 
-	settled  atomic.Bool   // the peer accepted us, or who dialed gave up before it did
-	draining atomic.Bool   // nothing is written any more
-	up       chan struct{} // closed when the peer accepted us
-	done     chan struct{} // closed when all is over; the fields below are set
-	reason   string        // why it ended
-	denied   bool          // the peer refused us
-	who      awp.Key       // proved; zero: nobody came so far
+	settled  atomic.Bool                   // the peer accepted us, or who dialed gave up before it did
+	asked    atomic.Pointer[chan struct{}] // closed at the next line; see answers
+	draining atomic.Bool                   // nothing is written any more
+	up       chan struct{}                 // closed when the peer accepted us
+	done     chan struct{}                 // closed when all is over; the fields below are set
+	reason   string                        // why it ended
+	denied   bool                          // the peer refused us
+	who      awp.Key                       // proved; zero: nobody came so far
 }
 
 func newConnection(s *session, nc net.Conn, via string) *connection {

@@ -44,7 +44,7 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 	}
 	c.who = who.Key
 	if old := s.linkOf(p); old != nil {
-		if !old.draining.Load() && old.active.Survives(dialer, time.Now()) {
+		if !old.draining.Load() && old.active.Survives(dialer, time.Now()) && old.answers(ctx) {
 			return handshake.Yielded{Reason: "both sides dialed at once; the other connection stays"}
 		}
 		old.box.post(link.Replaced{})
@@ -55,6 +55,26 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 		}
 	}
 	return s.ask(ctx, c, p, dialer, who.Hello)
+}
+
+// answers reports whether the peer is at the other end of a link that the tie-break
+// favours. A peer that crashed right after it was connected comes back at once, while no
+// transport says that its old end is gone.
+func (c *connection) answers(ctx context.Context) bool {
+	sign := make(chan struct{})
+	c.asked.Store(&sign)
+	c.box.post(link.Doubt{})
+	silence := time.NewTimer(wire.TieBreakProof)
+	defer silence.Stop()
+	select {
+	case <-sign:
+		return true
+	case <-ctx.Done():
+		return true
+	case <-c.done:
+	case <-silence.C:
+	}
+	return false
 }
 
 // ask asks awp-store. The link can be found by its number before, so that nothing that is

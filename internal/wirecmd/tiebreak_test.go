@@ -68,6 +68,9 @@ func TestTieBreak(t *testing.T) {
 				synctest.Wait()
 				second.greet()
 				synctest.Wait()
+				if tt.stays == 1 { // it must show that it is alive
+					answer(first)
+				}
 				stays, goes := first, second
 				if tt.stays == 2 {
 					stays, goes = second, first
@@ -79,6 +82,43 @@ func TestTieBreak(t *testing.T) {
 			})
 		})
 	}
+}
+
+// answer answers the next ping.
+func answer(p *rawPeer) {
+	p.t.Helper()
+	for {
+		env, err := wire.ParseEnvelope([]byte(p.next()))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if env.T == wire.TypePing {
+			p.write(`{"t":"pong","id":"alive","re":"` + string(env.ID) + `"}`)
+			return
+		}
+	}
+}
+
+// A link that the tie-break favours and that says nothing is dead: the peer crashed right
+// after it was connected, and is back.
+func TestTieBreakNeedsALiveLink(t *testing.T) {
+	small, large := ordered()
+	inBubble(t, config.Settings{}, func(w *world) {
+		w.store.id = small
+		w.session().hello.Key = small.Key
+		dialed := w.pairDial(large)
+		go w.session().reach(w.ctx, "unix:/there", awp.Key{}) //nolint:errcheck // seen at the other end
+		crashed := <-dialed
+		crashed.open()
+		synctest.Wait()
+		back := w.connect(large)
+		back.greet()
+		began := time.Now()
+		back.expect(wire.TypeResume)
+		if took := time.Since(began); took != wire.TieBreakProof {
+			t.Errorf("admitted after %v", took)
+		}
+	})
 }
 
 func TestOutsideTheWindowTheNewerWins(t *testing.T) {
