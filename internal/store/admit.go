@@ -2,9 +2,9 @@ package store
 
 import (
 	"encoding/json/jsontext"
-	"slices"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/grant"
 	"github.com/awp-suite/awp/wire"
 )
 
@@ -13,10 +13,12 @@ type NewLink struct {
 	ID       uint64
 	Peer     awp.Key
 	Hello    []byte // the peer's line
+	Grants   [][]byte // that the peer presented, at most wire.MaxGrants of them count
 	Outbound bool
 	Via      string
 
-	era int // of the registry, when the wire asked
+	era       int // of the registry, when the wire asked
+	presented []grant.Grant
 }
 
 // Admitted is what our resume line says, or why there will be none.
@@ -37,7 +39,7 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 		done(Admitted{}, &awp.Error{Code: awp.Invalid, Message: "admit: " + err.Error(), Cause: err})
 		return
 	}
-	n.era = s.links.now()
+	n.era, n.presented = s.links.now(), s.decodeGrants(n)
 	hello.Name, hello.About, hello.Caps = wire.Clip(hello.Name, clipName), wire.Clip(hello.About, clipAbout), clipCaps(hello.Caps)
 	var out Admitted
 	s.w.submit(op{
@@ -48,18 +50,25 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 }
 
 func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
-	refused, err := t.refusal(n)
+	presented, err := t.usable(n)
 	if err != nil {
 		return Admitted{}, err
+	}
+	refused, err := t.refusal(n, presented)
+	if err != nil {
+		return Admitted{}, err
+	}
+	if refused != "" {
+		return Admitted{Refused: refused}, t.refused(n, hello.Name, refused)
 	}
 	p, err := t.ensurePeer(n.Peer)
 	if err != nil {
 		return Admitted{}, err
 	}
-	if refused != "" {
-		t.s.log.Info("connection refused", "peer", n.Peer.Short(), "reason", refused)
-		err := t.note(p, noteRefused, true, map[string]any{"reason": refused, "name": hello.Name, "via": n.Via})
-		return Admitted{Refused: refused}, err
+	for _, g := range presented {
+		if _, err := t.keepPresented(p, g); err != nil {
+			return Admitted{}, err
+		}
 	}
 	if err := t.met(p, hello.Name, hello.About, hello.Caps); err != nil {
 		return Admitted{}, err
@@ -98,22 +107,6 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		}
 	})
 	return Admitted{Seen: seen}, nil
-}
-
-// refusal returns why a peer may not connect, or nothing (PROTOCOL.md section 12).
-func (t *tx) refusal(n NewLink) (string, error) {
-	if t.s.set.Accept == AcceptAny || n.Outbound || slices.Contains(t.s.set.Allow, n.Peer) || slices.Contains(t.s.set.Trust, n.Peer) {
-		return "", nil
-	}
-	p, err := t.peer(n.Peer)
-	if p == nil || err != nil {
-		return "not admitted by policy", err
-	}
-	var dialled bool
-	if err := t.row("SELECT EXISTS (SELECT 1 FROM addr WHERE peer = ? AND source = ?)", p.n, sourceConnect).Scan(&dialled); err != nil || dialled {
-		return "", err
-	}
-	return "not admitted by policy", nil
 }
 
 // seenBy returns what our resume line tells a peer: the largest id of each thread that

@@ -9,15 +9,17 @@ import (
 	"errors"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
 )
 
 // eventColumns are what scanEvent reads. They need line as l, and eventJoins behind it.
 const (
-	eventColumns = `l.seq, l.at, l.dir, l.type, l.id, l.body, l.meta, l.lapsed, p.key, p.alias, p.name, coalesce(t.th, ''), coalesce(t.subject, ''),
+	eventColumns = `l.seq, l.at, l.dir, l.type, l.id, l.body, l.meta, l.lapsed,
+		coalesce(p.key, (SELECT key FROM stranger s WHERE s.seq = l.seq)), coalesce(p.alias, ''), coalesce(p.name, (SELECT name FROM stranger s WHERE s.seq = l.seq)), coalesce(t.th, ''), coalesce(t.subject, ''),
 		EXISTS (SELECT 1 FROM outbox o WHERE o.peer = l.peer AND o.seq = l.seq), EXISTS (SELECT 1 FROM unread n WHERE n.seq = l.seq),
 		(SELECT json_group_object(b.ref, json_object('name', b.name, 'mime', b.mime, 'size', b.size, 'received', b.got, 'status', b.status, 'path', b.path))
 			FROM blob b WHERE b.msg = l.seq)`
-	eventJoins = " JOIN peer p ON p.n = l.peer LEFT JOIN thread t ON t.n = l.thread "
+	eventJoins = " LEFT JOIN peer p ON p.n = l.peer LEFT JOIN thread t ON t.n = l.thread "
 )
 
 func scanEvent(rows *sql.Rows) (awp.Event, error) {
@@ -35,7 +37,7 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 	e.At, e.Dir, e.Peer = fromMS(at), dirNames[dir], awp.Key(key)
 	e.ID = awp.MessageID(id.String)
 	e.PeerName = cmp.Or(alias, name)
-	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed, lapsed
+	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed && wire.Acked(e.Type), lapsed
 	e.Msg = jsontext.Value(body)
 	if meta.Valid {
 		e.Meta = jsontext.Value(meta.String)

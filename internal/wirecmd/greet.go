@@ -104,7 +104,7 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 		if err != nil {
 			return handshake.Lost{Reason: "awp-store did not sign: " + err.Error()}
 		}
-		return handshake.Signed{Sig: r.Sig}
+		return handshake.Signed{Sig: r.Sig, Grants: r.Grants}
 	case handshake.Admit:
 		return c.s.admit(ctx, c, f.Peer)
 	case handshake.Fail:

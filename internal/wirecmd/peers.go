@@ -54,12 +54,12 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 			return handshake.Lost{Reason: "handshake timed out"}
 		}
 	}
-	return s.ask(ctx, c, p, dialer, who.Hello)
+	return s.ask(ctx, c, p, dialer, who)
 }
 
 // ask asks awp-store. The link can be found by its number before, so that nothing that is
 // pushed for it can come too early.
-func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Key, hello []byte) handshake.Event {
+func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Key, who handshake.Peer) handshake.Event {
 	s.mu.Lock()
 	full := len(s.links) >= maxLinks
 	if !full {
@@ -73,7 +73,7 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	// The answer is waited for however late it comes: a link that awp-store admitted and
 	// nobody carries would look connected for ever.
 	params := ipc.AdmitParams{Link: c.number, Peer: p.key, Outbound: c.outbound, Via: c.via}
-	res, err := ipc.LinkAdmit.Call(s.ctx, s.conn, params, hello)
+	res, err := ipc.LinkAdmit.Call(s.ctx, s.conn, params, append([][]byte{who.Hello}, who.Grants...)...)
 	late := err == nil && res.Refused == "" && ctx.Err() != nil
 	if err != nil || res.Refused != "" || late {
 		s.mu.Lock()
