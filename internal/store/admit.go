@@ -12,7 +12,7 @@ import (
 type NewLink struct {
 	ID       uint64
 	Peer     awp.Key
-	Hello    []byte // the peer's line
+	Hello    []byte   // the peer's line
 	Grants   [][]byte // that the peer presented, at most wire.MaxGrants of them count
 	Outbound bool
 	Via      string

@@ -173,25 +173,37 @@ func (t *tx) expireGrants() error {
 // Grants returns every grant that is kept: issued ones first, then held, then presented;
 // in each the newest first.
 func (s *Store) Grants(ctx context.Context) ([]awp.Grant, error) {
-	return collect(ctx, s.ro, scanGrantRecord, grantRecords+"ORDER BY g.role, g.created DESC, g.hash")
+	list, err := collect(ctx, s.ro, scanGrantRecord, grantRecords+"ORDER BY g.role, g.created DESC, g.hash")
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	memory, err := s.recall(ctx)
+	for i := range list { // nobody is a peer of its own
+		for key, name := range map[awp.Key]*string{list[i].Iss: &list[i].IssName, list[i].Sub: &list[i].SubName, list[i].Audience: &list[i].AudienceName} {
+			if key == s.Key() {
+				*name = memory["name"]
+			}
+		}
+	}
+	return list, err
 }
 
 // grantRecords asks for what scanGrantRecord reads.
 const grantRecords = `SELECT g.hash, g.role, g.iss, coalesce(i.alias, ''), coalesce(i.name, ''),
-	g.sub, coalesce(o.alias, ''), coalesce(o.name, ''), g.aud, g.caps, g.exp, g.created, g.revoked
-	FROM grant g LEFT JOIN peer i ON i.key = g.iss LEFT JOIN peer o ON o.key = g.sub `
+	g.sub, coalesce(o.alias, ''), coalesce(o.name, ''), g.aud, coalesce(a.alias, ''), coalesce(a.name, ''), g.caps, g.exp, g.created, g.revoked
+	FROM grant g LEFT JOIN peer i ON i.key = g.iss LEFT JOIN peer o ON o.key = g.sub LEFT JOIN peer a ON a.key = g.aud `
 
 func scanGrantRecord(row scanner) (g awp.Grant, err error) {
 	var role int
 	var iss, sub, aud []byte
-	var issAlias, issName, subAlias, subName, caps string
+	var issAlias, issName, subAlias, subName, audAlias, audName, caps string
 	var exp, created, revoked int64
-	err = row.Scan(&g.Hash, &role, &iss, &issAlias, &issName, &sub, &subAlias, &subName, &aud, &caps, &exp, &created, &revoked)
+	err = row.Scan(&g.Hash, &role, &iss, &issAlias, &issName, &sub, &subAlias, &subName, &aud, &audAlias, &audName, &caps, &exp, &created, &revoked)
 	if err != nil {
 		return g, err
 	}
 	g.Role, g.Iss, g.Sub = roleNames[role], awp.Key(iss), awp.Key(sub)
-	g.IssName, g.SubName = cmp.Or(issAlias, issName), cmp.Or(subAlias, subName)
+	g.IssName, g.SubName, g.AudienceName = cmp.Or(issAlias, issName), cmp.Or(subAlias, subName), cmp.Or(audAlias, audName)
 	if aud != nil {
 		g.Audience = awp.Key(aud)
 	}
