@@ -3,12 +3,10 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json/v2"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/grant"
@@ -204,8 +202,8 @@ func (t *tx) introduce(m Introduction, to, other awp.Key) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	var meta []byte
-	if meta, err = json.Marshal(map[string]any{"key": line.Peer.Key, "name": line.Peer.Name, "address": line.Peer.Address, "caps": m.Caps}, json.Deterministic(true)); err != nil {
+	meta, err := introducedMeta{other, line.Peer.Name, line.Peer.Address, m.Caps}.text()
+	if err != nil {
 		return Receipt{}, err
 	}
 	body, err := wire.Encode(line)
@@ -213,13 +211,13 @@ func (t *tx) introduce(m Introduction, to, other awp.Key) (Receipt, error) {
 		return Receipt{}, lineTooLarge(err)
 	}
 	if m.Thread == "" {
-		if !t.s.links.connected(to) {
+		if !t.s.links.hears(to) {
 			return Receipt{}, &awp.Error{
 				Code: awp.Unreachable, Message: p.label() + " is not connected",
 				Hint: "connect to it first, or queue the introduction in a thread: --thread",
 			}
 		}
-		seq, _, err := t.log(logRow{peer: p, dir: dirOut, typ: wire.TypeIntroduce, id: line.ID, body: body, meta: string(meta)})
+		seq, _, err := t.log(logRow{peer: p, dir: dirOut, typ: wire.TypeIntroduce, id: line.ID, body: body, meta: meta})
 		if err != nil {
 			return Receipt{}, err
 		}
@@ -231,7 +229,7 @@ func (t *tx) introduce(m Introduction, to, other awp.Key) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	seq, err := t.enqueueNoted(r, wire.TypeIntroduce, line.ID, body, string(meta))
+	seq, err := t.enqueueNoted(r, wire.TypeIntroduce, line.ID, body, meta)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -266,13 +264,9 @@ func (t *tx) introduction(m Introduction, to, other awp.Key) (wire.Introduce, er
 	if _, err := t.keepGrant(grantRow{Grant: g, role: roleIssued}); err != nil {
 		return wire.Introduce{}, err
 	}
-	name := o.name
-	if !utf8.ValidString(name) {
-		name = ""
-	}
 	return wire.Introduce{
 		Envelope: wire.Envelope{T: wire.TypeIntroduce, ID: t.nextID(), TS: t.stamp(), Th: m.Thread},
-		Peer:     wire.Introduced{Key: other.String(), Name: name, Address: addr},
+		Peer:     wire.Introduced{Key: other.String(), Name: o.name, Address: addr},
 		Grant:    g.Raw,
 	}, nil
 }

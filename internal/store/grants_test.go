@@ -479,6 +479,22 @@ func TestHeldGrants(t *testing.T) {
 	equal(t, p.errs(), []string{"bad_frame"})
 }
 
+// Nor can it keep the home busy checking signatures.
+func TestGrantsOfOneLinkAreBounded(t *testing.T) {
+	h := newHost(t, Settings{})
+	p := h.stranger("ann")
+	l := h.store.links.get(p.link)
+	l.checked = maxChecked // as after so many
+	line := func() []byte {
+		return p.encode(wire.Grant{Envelope: p.env(wire.TypeGrant, ""), Grant: p.issues(grant.Terms{Subject: h.store.Key()}).Raw})
+	}
+	p.send(line(), line(), p.text("th", "x"))
+	equal(t, h.inbox(Filter{}), []string{"x"})
+	p.connect("ann")
+	p.send(line())
+	equal(t, h.inbox(Filter{}), []string{"x", "(grant)"})
+}
+
 // One peer cannot fill the home with grants.
 func TestGrantsOfOnePeerAreBounded(t *testing.T) {
 	h := newHost(t, Settings{})

@@ -133,8 +133,8 @@ func TestIntroduce(t *testing.T) {
 	if _, err := h.store.Introduce(ctx, call); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.store.Introduce(ctx, call); err != nil { // the answer was lost
-		t.Fatal(err)
+	if r, err := h.store.Introduce(ctx, call); err != nil || r.Acked { // the answer was lost
+		t.Fatalf("%+v %v", r, err)
 	}
 	h.until("the introduction", func() bool { return len(h.notes[to.link]) > 0 })
 	h.mu.Lock()

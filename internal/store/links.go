@@ -98,6 +98,7 @@ type link struct {
 	gone     chan struct{} // closed when the link is down
 
 	rejected bool // by the goroutine that calls In: a bad line came, ignore the rest
+	checked  int  // likewise: signatures of grants that were checked
 	failed   bool // by the committer: a line could not be stored, later ones must not be
 
 	// mu:
@@ -216,6 +217,14 @@ func (g *registry) control(l *link, lines [][]byte, last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.out(l, Push{Lines: lines, Control: true, Last: last})
+}
+
+// hears reports whether notify would push a line to a peer.
+func (g *registry) hears(key awp.Key) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.peers[key]
+	return l != nil && l.resumed
 }
 
 // notify pushes a line that is not worth a place in the outbox to a peer, if it is

@@ -60,13 +60,16 @@ func (t *tx) usable(n NewLink) (list []grant.Grant, err error) {
 
 // decodeGrants reads the grants that a peer presented. A bad one is dropped (section 7.2).
 func (s *Store) decodeGrants(n NewLink) (list []grant.Grant) {
+	bad := 0
 	for _, raw := range n.Grants[:min(len(n.Grants), wire.MaxGrants)] {
-		g, err := grant.Decode(raw)
-		if err != nil {
-			s.log.Info("bad grant presented", "peer", n.Peer.Short(), "err", err)
-			continue
+		if g, err := grant.Decode(raw); err == nil {
+			list = append(list, g)
+		} else {
+			bad++
 		}
-		list = append(list, g)
+	}
+	if bad > 0 {
+		s.log.Info("bad grants presented", "peer", n.Peer.Short(), "grants", bad)
 	}
 	return list
 }

@@ -18,6 +18,28 @@ const (
 	maxHints      = 4
 )
 
+// maxChecked bounds the signatures of grants that are checked for one link: it is by far
+// the dearest thing that a line can ask for, and every peer waits for it. The bound is
+// ours. Later grants on the link are ignored; the next link begins anew.
+const maxChecked = 1024
+
+// check decodes a grant that came with a line; nil: a bad one, or one too many. It runs on
+// the goroutine that calls In.
+func (s *Store) check(l *link, raw []byte) *grant.Grant {
+	if l.checked++; l.checked > maxChecked {
+		if l.checked == maxChecked+1 {
+			s.log.Warn("grants of a peer ignored: too many on one link", "peer", l.key.Short(), "limit", maxChecked)
+		}
+		return nil
+	}
+	g, err := grant.Decode(raw)
+	if err != nil {
+		s.log.Info("bad grant from a peer", "peer", l.key.Short(), "err", err)
+		return nil
+	}
+	return &g
+}
+
 // judgeGrant decodes a grant line. An invalid grant is logged and forgotten; only a line
 // that cannot be read ends the link.
 func (s *Store) judgeGrant(l *link, line []byte) (judgement, error) {
@@ -25,12 +47,11 @@ func (s *Store) judgeGrant(l *link, line []byte) (judgement, error) {
 	if err != nil {
 		return ignored, err
 	}
-	g, err := grant.Decode(m.Grant)
-	if err != nil {
-		s.log.Info("bad grant from a peer", "peer", l.key.Short(), "err", err)
+	g := s.check(l, m.Grant)
+	if g == nil {
 		return ignored, nil
 	}
-	return judgement{apply: func(t *tx) error { return t.takeGrant(l, m, g, line) }}, nil
+	return judgement{apply: func(t *tx) error { return t.takeGrant(l, m, *g, line) }}, nil
 }
 
 // takeGrant keeps a grant to us, which shows in the inbox once, or one that its subject
@@ -92,12 +113,8 @@ func (s *Store) judgeIntroduce(l *link, line []byte) (judgement, error) {
 	}
 	var held *grant.Grant
 	if len(m.Grant) > 0 {
-		g, err := grant.Decode(m.Grant)
-		switch {
-		case err != nil:
-			s.log.Info("bad grant in an introduction", "peer", l.key.Short(), "err", err)
-		case g.Issuer == l.key && g.Subject == s.Key():
-			held = &g
+		if held = s.check(l, m.Grant); held != nil && (held.Issuer != l.key || held.Subject != s.Key()) {
+			held = nil
 		}
 	}
 	return judgement{apply: func(t *tx) error { return t.takeIntroduce(l, m, held, line) }}, nil
@@ -117,47 +134,65 @@ func (t *tx) takeIntroduce(l *link, m wire.Introduce, held *grant.Grant, line []
 		}
 		t.saw(row.thread, m.ID)
 	}
-	key, err := awp.ParseKey(m.Peer.Key)
-	if err != nil || key.IsZero() || key == t.s.Key() {
-		return nil //nolint:nilerr // ignored, section 13
+	key, bad := awp.ParseKey(m.Peer.Key)
+	if bad != nil || key.IsZero() || key == t.s.Key() {
+		return nil // ignored
 	}
 	if row.id == "" {
 		row.id = t.nextID()
 	}
-	about := map[string]any{"key": key.String(), "name": wire.Clip(m.Peer.Name, clipName), "address": ""}
-	addr, err := wire.ParseAddr(m.Peer.Address)
-	if err == nil {
-		about["address"] = addr.String()
+	about := introducedMeta{Key: key, Name: wire.Clip(m.Peer.Name, clipName)}
+	if addr, err := wire.ParseAddr(m.Peer.Address); err == nil {
+		about.Address = addr.String()
 	}
 	if held != nil && held.Valid(t.now) {
-		about["caps"] = held.Caps
+		held.Audience = key // as told, also where the grant itself does not say so
+		about.Caps = held.Caps
 	} else {
 		held = nil
 	}
-	meta, err := json.Marshal(about, json.Deterministic(true))
-	if err != nil {
-		return fmt.Errorf("note introduction: %w", err)
+	if row.meta, err = about.text(); err != nil {
+		return err
 	}
-	row.meta = string(meta)
 	if _, fresh, err := t.log(row); err != nil || !fresh {
 		return err
 	}
 	if row.thread != nil {
 		t.active(row.thread, "")
 	}
-	p, err := t.introduced(from, key, wire.Clip(m.Peer.Name, clipName))
+	return t.learn(from, about, held)
+}
+
+// introducedMeta is what is logged with an introduction, in either direction.
+type introducedMeta struct {
+	Key     awp.Key  `json:"key"`
+	Name    string   `json:"name"`
+	Address string   `json:"address"`
+	Caps    []string `json:"caps,omitzero"` // of its grant, if there is a good one
+}
+
+func (m introducedMeta) text() (string, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("note introduction: %w", err)
+	}
+	return string(text), nil
+}
+
+// learn keeps what a peer told of another one, and the grant that came along; nil: none.
+func (t *tx) learn(from *peerRow, about introducedMeta, held *grant.Grant) error {
+	p, err := t.introduced(from, about.Key, about.Name)
 	if p == nil || err != nil {
 		return err
 	}
-	if addr != (wire.Addr{}) {
-		if err := t.addHint(p, addr.String()); err != nil {
+	if about.Address != "" {
+		if err := t.addHint(p, about.Address); err != nil {
 			return err
 		}
 	}
 	if held == nil {
 		return nil
 	}
-	held.Audience = key // as told, also where the grant itself does not say so
 	_, err = t.keepGrant(grantRow{*held, roleHeld, from})
 	return err
 }
