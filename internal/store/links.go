@@ -219,24 +219,6 @@ func (g *registry) control(l *link, lines [][]byte, last bool) {
 	g.out(l, Push{Lines: lines, Control: true, Last: last})
 }
 
-// hears reports whether notify would push a line to a peer.
-func (g *registry) hears(key awp.Key) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	l := g.peers[key]
-	return l != nil && l.resumed
-}
-
-// notify pushes a line that is not worth a place in the outbox to a peer, if it is
-// connected and has resumed.
-func (g *registry) notify(key awp.Key, line []byte) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if l := g.peers[key]; l != nil && l.resumed {
-		g.out(l, Push{Lines: [][]byte{line}, Control: true})
-	}
-}
-
 // out pushes lines, and with them the window that is to be returned. g.mu is held.
 func (g *registry) out(l *link, p Push) {
 	if g.wire == nil || l.down {
