@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
