@@ -202,8 +202,9 @@ func TestRequestsAreMarked(t *testing.T) {
 	equal(t, h.marks(), want)
 	equal(t, p.errs(), []string{"forbidden", "forbidden", "forbidden"})
 	h.mu.Lock()
-	acks, errs := len(h.acks[p.link]), h.out[p.link]
+	acks, errs, kinds := len(h.acks[p.link]), h.out[p.link], h.kinds[p.link]
 	h.mu.Unlock()
+	equal(t, kinds, []string{"ack", "err", "err", "err"}) // the ack first
 	if env, _ := wire.ParseEnvelope(line); acks != 1 || errs[0].Re != env.ID || errs[0].Detail != "no grant for exec" {
 		t.Errorf("%d acks, %+v", acks, errs)
 	}
