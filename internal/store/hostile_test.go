@@ -204,7 +204,7 @@ func TestRequestsAreMarked(t *testing.T) {
 	h.mu.Lock()
 	acks, errs, kinds := len(h.acks[p.link]), h.out[p.link], h.kinds[p.link]
 	h.mu.Unlock()
-	equal(t, kinds, []string{"ack", "err", "err", "err"}) // the ack first
+	equal(t, kinds, []string{"grant", "ack", "err", "err", "err"}) // the ack first
 	if env, _ := wire.ParseEnvelope(line); acks != 1 || errs[0].Re != env.ID || errs[0].Detail != "no grant for exec" {
 		t.Errorf("%d acks, %+v", acks, errs)
 	}
