@@ -202,7 +202,7 @@ func (t *tx) introduce(m Introduction, to, other awp.Key) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	meta, err := introducedMeta{other, line.Peer.Name, line.Peer.Address, m.Caps}.text()
+	meta, err := introducedMeta{other, line.Peer.Name, line.Peer.Address, append([]string{}, m.Caps...)}.text()
 	if err != nil {
 		return Receipt{}, err
 	}

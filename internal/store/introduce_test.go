@@ -152,8 +152,21 @@ func TestIntroduce(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	equal(t, h.grants(), []string{"issued fs:read"})
+	if p := h.peersByName()["to"]; p.Granted != nil { // so that it is left out of JSON
+		t.Errorf("%q", p.Granted)
+	}
 	if got := h.granted(to.id.Key); got != "" {
 		t.Errorf("the grant confers %q here", got)
+	}
+
+	var event awp.Event
+	if _, err := h.store.Read(ctx, Filter{Who: "to"}, 10, func(e awp.Event) error {
+		if e.Type == wire.TypeIntroduce {
+			event = e
+		}
+		return nil
+	}); err != nil || event.Acked || event.Dir != awp.Out || string(event.Meta) != `{"key":"`+who.id.Key.String()+`","name":"who","address":"unix:/who","caps":["fs:read"]}` {
+		t.Errorf("%+v %v", event, err)
 	}
 
 	r, err := h.store.Send(ctx, Message{Token: token(), Who: "to", Parts: []Part{{Kind: wire.PartText, Text: "x"}}})

@@ -118,7 +118,9 @@ func (s *Store) peers(ctx context.Context, cond string, args ...any) ([]awp.Peer
 		if err := json.Unmarshal([]byte(caps), &p.Caps); err != nil {
 			return nil, err
 		}
-		p.Granted, _ = book.Allows(p.Key, now)
+		if caps, _ := book.Allows(p.Key, now); len(caps) > 0 {
+			p.Granted = caps
+		}
 		s.links.describe(&p)
 		numbers[n] = len(list)
 		list = append(list, p)
