@@ -156,13 +156,18 @@ func (t *tx) grantedLines(p *peerRow) (lines [][]byte, err error) {
 		return nil, err
 	}
 	for _, g := range issued {
-		line, err := wire.Encode(wire.Grant{Envelope: wire.Envelope{T: wire.TypeGrant, ID: t.nextID(), TS: t.stamp()}, Grant: g.Raw})
+		line, err := t.grantLine(g)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// grantLine builds the line that hands a grant over, or presents it.
+func (t *tx) grantLine(g grant.Grant) ([]byte, error) {
+	return wire.Encode(wire.Grant{Envelope: wire.Envelope{T: wire.TypeGrant, ID: t.nextID(), TS: t.stamp()}, Grant: g.Raw})
 }
 
 // expireGrants forgets what expired long ago.

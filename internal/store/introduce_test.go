@@ -104,6 +104,32 @@ func TestIntroduced(t *testing.T) {
 	}
 }
 
+// A grant for somebody who is connected is presented at once, and counts there: nobody has
+// to reconnect for it.
+func TestGrantForAConnectedPeerIsPresentedAtOnce(t *testing.T) {
+	h := newHost(t, Settings{})
+	ann, eve := h.stranger("ann"), h.stranger("eve")
+	g := ann.issues(grant.Terms{Subject: h.store.Key(), Caps: []string{"fs:read"}})
+	for range 2 {
+		ann.send(ann.encode(wire.Introduce{Envelope: ann.env(wire.TypeIntroduce, ""), Peer: wire.Introduced{Key: eve.id.Key.String()}, Grant: g.Raw}))
+	}
+	h.until("the grant", func() bool { return len(h.notes[eve.link]) == 1 })
+	equal(t, eve.grantLines(), []string{g.Hash})
+	equal(t, ann.grantLines(), nil)
+
+	// The other side of it: what is presented in a line counts as in an auth.
+	given := h.gives(ann.id.Key, "introduce", "fs:read")
+	shown := ann.issues(grant.Terms{Subject: eve.id.Key, Audience: h.store.Key(), Caps: []string{"exec", "fs:read"}})
+	eve.send(eve.encode(wire.Grant{Envelope: eve.env(wire.TypeGrant, ""), Grant: shown.Raw}))
+	if got := h.granted(eve.id.Key); got != "fs:read" {
+		t.Errorf("holds %q", got)
+	}
+	h.revoke(given.Hash)
+	if got := h.granted(eve.id.Key); got != "" {
+		t.Errorf("holds %q without its introducer's", got)
+	}
+}
+
 // One peer cannot fill the home with peers.
 func TestIntroductionsAreBounded(t *testing.T) {
 	h := newHost(t, Settings{})

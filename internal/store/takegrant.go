@@ -72,7 +72,23 @@ func (t *tx) takeGrant(l *link, m wire.Grant, g grant.Grant, line []byte) error 
 	if err != nil || !fresh {
 		return err
 	}
+	if err := t.present(g); err != nil {
+		return err
+	}
 	return t.logGrant(logRow{peer: p, dir: dirIn, id: m.ID, body: line, unread: true}, g)
+}
+
+// present shows a grant that we were just given to whom it is for, if it is connected:
+// its next handshake may be days away. Who is not sees it then, in our auth.
+func (t *tx) present(g grant.Grant) error {
+	if g.Audience.IsZero() {
+		return nil
+	}
+	line, err := t.grantLine(g)
+	if err == nil {
+		t.then(func() { t.s.links.notify(g.Audience, line) })
+	}
+	return err
 }
 
 // logGrant logs a grant that was given, in either direction.
@@ -193,8 +209,11 @@ func (t *tx) learn(from *peerRow, about introducedMeta, held *grant.Grant) error
 	if held == nil {
 		return nil
 	}
-	_, err = t.keepGrant(grantRow{*held, roleHeld, from})
-	return err
+	fresh, err := t.keepGrant(grantRow{*held, roleHeld, from})
+	if err != nil || !fresh {
+		return err
+	}
+	return t.present(*held)
 }
 
 // introduced returns the row of a peer that another one told us of, under that name if we

@@ -171,3 +171,28 @@ func TestIntroductionOfThree(t *testing.T) {
 		t.Errorf("granted %q %v", p.Granted, err)
 	}
 }
+
+// Whom the owner trusts gives grants that count like the owner's, and is let in itself: by
+// the environment.
+func TestTrustedIssuer(t *testing.T) {
+	t.Parallel()
+	a, b, c := newHome(t, "alice", nil), newHome(t, "bob", nil), newHome(t, "carol", settings{"advertise": "none"})
+	keyB, keyC := b.key(), c.key()
+	a.env = append(a.env, "AWP_ACCEPT=allowlist", "AWP_TRUST="+keyB.String())
+	a.ok("up")
+	b.ok("connect", a.addr)
+	c.ok("connect", b.addr)
+	if r := c.awp("connect", a.addr); r.exit != 1 {
+		t.Errorf("connect without a grant: %v", r)
+	}
+	b.ok("introduce", "carol", "alice", "exec")
+	c.holds(awp.GrantHeld, "exec")
+	c.ok("connect", "alice")
+	a.kill("awp-store")
+	if p, err := a.peer(keyC); err != nil || !slices.Equal(p.Granted, []string{"exec"}) {
+		t.Errorf("granted %q %v", p.Granted, err)
+	}
+	if p, err := b.peer(keyC); err != nil || len(p.Granted) != 0 {
+		t.Errorf("granted where it was issued: %q %v", p.Granted, err)
+	}
+}
