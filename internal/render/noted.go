@@ -46,6 +46,9 @@ func appendNoted(b []byte, e awp.Event, label string) []byte {
 		}
 	case "refused":
 		b = append(b, "refused a connection: "+Line(n.Reason)...)
+		if n.Name != "" && n.Name != e.PeerName {
+			b = append(b, " (it calls itself "+Line(n.Name)+")"...)
+		}
 		if n.Untold > 0 {
 			b = append(b, " (and "+Count(n.Untold, "other", "others")+" since the last such notice)"...)
 		}

@@ -15,7 +15,7 @@ import (
 // eventColumns are what scanEvent reads. They need line as l, and eventJoins behind it.
 const (
 	eventColumns = `l.seq, l.at, l.dir, l.type, l.id, l.body, l.meta, l.lapsed,
-		coalesce(p.key, (SELECT key FROM stranger s WHERE s.seq = l.seq)), coalesce(p.alias, ''), coalesce(p.name, (SELECT name FROM stranger s WHERE s.seq = l.seq)), coalesce(t.th, ''), coalesce(t.subject, ''),
+		coalesce(p.key, (SELECT key FROM stranger s WHERE s.seq = l.seq)), coalesce(p.alias, ''), coalesce(p.name, ''), coalesce(t.th, ''), coalesce(t.subject, ''),
 		EXISTS (SELECT 1 FROM outbox o WHERE o.peer = l.peer AND o.seq = l.seq), EXISTS (SELECT 1 FROM unread n WHERE n.seq = l.seq),
 		(SELECT json_group_object(b.ref, json_object('name', b.name, 'mime', b.mime, 'size', b.size, 'received', b.got, 'status', b.status, 'path', b.path))
 			FROM blob b WHERE b.msg = l.seq)`

@@ -113,7 +113,8 @@ func (r *refusals) tell(n NewLink, now time.Time) (untold int, yes bool) {
 }
 
 // refused tells the owner of a refusal, if it is to be told. A stranger does not become a
-// peer by being refused: its key stands beside the line.
+// peer by being refused: its key stands beside the line. What it calls itself is told as
+// that, and is nobody's label: it may be the name of a peer.
 func (t *tx) refused(n NewLink, name, reason string) error {
 	untold, yes := t.refusals.tell(n, t.now)
 	if !yes {
@@ -139,5 +140,5 @@ func (t *tx) refused(n NewLink, name, reason string) error {
 	if err != nil {
 		return err
 	}
-	return t.exec("INSERT INTO stranger (seq, key, name) VALUES (?, ?, ?)", seq, n.Peer[:], name)
+	return t.exec("INSERT INTO stranger (seq, key) VALUES (?, ?)", seq, n.Peer[:])
 }

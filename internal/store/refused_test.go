@@ -10,7 +10,7 @@ import (
 	"github.com/awp-suite/awp"
 )
 
-// refusals returns the notices of refused connections: who, and what it was called.
+// refusals returns the notices of refused connections: who, its label, what is told.
 func (h *host) refusals() (list []string) {
 	h.t.Helper()
 	if _, err := h.store.ReadUnread(context.Background(), Filter{}, 1000, func(e awp.Event) error {
@@ -69,7 +69,7 @@ func TestRefusalsAreTold(t *testing.T) {
 		first.presents()
 	}
 	list := h.refusals()
-	if len(list) != 1 || list[0] != first.id.Key.Short()+` p {"name":"p","reason":"not admitted by policy","via":"unix:/x"}` {
+	if len(list) != 1 || list[0] != first.id.Key.Short()+`  {"name":"p","reason":"not admitted by policy","via":"unix:/x"}` {
 		t.Errorf("%q", list)
 	}
 	for range 3 * refusedTold {

@@ -20,8 +20,7 @@ CREATE INDEX grant_giver ON grant (giver, role);
 -- Who was refused without being a peer: the line's peer is 0.
 CREATE TABLE stranger (
   seq  INTEGER PRIMARY KEY,
-  key  BLOB NOT NULL,
-  name TEXT NOT NULL
+  key  BLOB NOT NULL
 );
 
 -- Who introduced a peer that we have not met, 0: nobody.
