@@ -8,7 +8,7 @@ FUZZTIME ?= 20s
 TRANSPORT ?= unix
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test test-net check race fuzz bench golden clean
+.PHONY: help build install demo test test-net check model race fuzz bench golden clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,10 @@ check: bin/staticcheck ## format, vet, staticcheck, and the tests again under th
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
 	bin/staticcheck ./...
-	@$(MAKE) --no-print-directory race
+	@$(MAKE) --no-print-directory model race
+
+model: ## check every run of the model of the exchange, doc/model, with spin
+	@doc/model/check.sh
 
 race: ## the race detector, where a C compiler is present; else the import law again
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \

@@ -31,7 +31,8 @@ type Key [32]byte
 var keySpelling = base64.RawURLEncoding.Strict()
 
 // ParseKey reads a key as people and peers spell it: the prefix "ed25519:" and 32
-// bytes in base64, in either alphabet, padded or not (PROTOCOL.md section 5).
+// bytes in base64, in either alphabet, padded or not (PROTOCOL.md section 5). A key for
+// which signatures can be made without a secret is refused: see weak.
 func ParseKey(s string) (Key, error) {
 	var k Key
 	body, ok := strings.CutPrefix(s, KeyPrefix)
@@ -40,7 +41,7 @@ func ParseKey(s string) (Key, error) {
 	}
 	if len(body) == base64.RawURLEncoding.EncodedLen(len(k)) { // as we spell it, most likely
 		if n, err := keySpelling.Decode(k[:], []byte(body)); err == nil && n == len(k) {
-			return k, nil
+			return k.checked()
 		}
 		k = Key{}
 	}
@@ -52,7 +53,7 @@ func ParseKey(s string) (Key, error) {
 		return k, fmt.Errorf("parse key: %d bytes, want %d", len(raw), len(k))
 	}
 	copy(k[:], raw)
-	return k, nil
+	return k.checked()
 }
 
 // String returns the canonical spelling: prefix and unpadded base64url.

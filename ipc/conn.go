@@ -32,13 +32,17 @@ type Conn struct {
 	mu      sync.Mutex
 	wake    sync.Cond // pending or closing changed
 	pending []byte
-	writing bool  // the writing goroutine is at it
+	writing int   // bytes that the writing goroutine is at
 	greeted bool  // our first line is queued, with its version
 	closing bool  // nothing more is queued; the writer writes what is pending and ends
 	why     error // set with closing
 	nextID  uint64
 	calls   map[uint64]*call
 	done    chan struct{} // closed when the writer has ended
+
+	streams   *streams // server side: what all its streams hold
+	streaming bool     // some of it is ours
+	waiting   int      // bytes of items held back
 
 	running chan struct{}  // server side: one slot a running request
 	tasks   sync.WaitGroup // server side: the running requests
@@ -106,6 +110,7 @@ func (c *Conn) fail(err error) {
 		delete(c.calls, id)
 		close(waiting.answer)
 	}
+	c.account()
 	c.wake.Broadcast()
 }
 

@@ -155,7 +155,8 @@ type WaitParams struct {
 // Subscribe streams events as they are committed, until the connection ends. A subscriber
 // that does not read is held back and misses nothing: events come from the log, not from
 // a buffer. Nor does one miss anything whose connection ended, if it subscribes again
-// after the last event it had.
+// after the last event it had: as one must whose connection was closed because it took
+// nothing while all subscribers together held too much.
 var Subscribe = Stream[SubscribeParams, awp.Event, None]{"subscribe"}
 
 // SubscribeParams narrows Subscribe. The first item has no type: it says that the stream

@@ -9,7 +9,7 @@ import "github.com/awp-suite/awp"
 // it, never twice in its life. Lines travel raw beside the object, whole batches at a
 // time. Two windows keep memory bounded: the store keeps at most WindowLines lines or
 // WindowBytes bytes pushed and not yet LinkWritten per link, and awp-wire keeps at most
-// as much sent by LinkIn and not yet LinkTook. One line always fits.
+// as much sent by LinkIn and LinkResume and not yet LinkTook. One line always fits.
 //
 // Window comes back with what goes the same way anyhow: by LinkIn what was written, by
 // LinkOut what was taken. A note of its own is due once HeldLines lines or HeldBytes bytes
@@ -78,6 +78,7 @@ type AdmitParams struct {
 type AdmitResult struct {
 	Refused string                         `json:"refused,omitzero"` // detail of err auth
 	Seen    map[awp.ThreadID]awp.MessageID `json:"seen,omitzero"`    // fits a line
+	Known   bool                           `json:"known,omitzero"`   // the home chose to deal with it: its link is kept when there are too many
 }
 
 // LinkResume says that the peer's resume came, as one raw line, or, with no line, that
@@ -88,6 +89,10 @@ var LinkResume = Note[LinkRef]{"link.resume"}
 type LinkRef struct {
 	Link uint64 `json:"link"`
 }
+
+// Valid reports whether a note that returns c says anything. One that does not comes from a
+// program of another release, and a window would never open again.
+func (c Credit) Valid() bool { return c.Lines > 0 && c.Bytes >= 0 }
 
 // LinkIn hands over lines of the peer, raw, in order: every line that is not awp-wire's
 // own business (hello, auth, resume, ping, pong, bye).
@@ -212,6 +217,6 @@ type OutParams struct {
 	Took    Credit `json:"took,omitzero"`  // as by LinkTook
 }
 
-// LinkTook returns window: so many lines of LinkIn were judged and, where that was due,
+// LinkTook returns window: so many lines of LinkIn and LinkResume were judged and, where that was due,
 // committed.
 var LinkTook = Note[LinkCredit]{"took"}

@@ -24,6 +24,7 @@ const refuseWithin = 5 * time.Second
 // Server answers calls on a Unix socket. Register every method before Serve.
 type Server struct {
 	methods map[string]Handler
+	streams streams
 }
 
 // NewServer returns a server without methods.
@@ -116,6 +117,9 @@ func (s *Server) serveConn(ctx context.Context, nc net.Conn) {
 	}
 	c := NewConn(ctx, nc, s.dispatch)
 	c.running = make(chan struct{}, maxRunning)
+	c.mu.Lock()
+	c.streams = &s.streams
+	c.mu.Unlock()
 	c.Run() //nolint:errcheck // a client that leaves is no news
 	c.tasks.Wait()
 }

@@ -27,10 +27,16 @@ func (c *Conn) sendNote(m message, lines [][]byte) error {
 func (c *Conn) sendHeld(m message, limit int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.streaming = true
+	c.waiting += len(m.Params)
+	c.account()
 	for len(c.pending) > limit && !c.closing {
 		c.wake.Wait()
 	}
-	return c.queue(m, nil)
+	c.waiting -= len(m.Params)
+	err := c.queue(m, nil)
+	c.account()
+	return err
 }
 
 // queue appends one message to what is pending. c.mu is held.
@@ -41,7 +47,7 @@ func (c *Conn) queue(m message, lines [][]byte) error {
 	if !c.greeted {
 		m.IPC = Version
 	}
-	idle := len(c.pending) == 0 && !c.writing
+	idle := len(c.pending) == 0 && c.writing == 0
 	buf, err := appendMessage(c.pending, m, lines)
 	if err != nil {
 		return err // nothing was queued, so the next line may still be the first
@@ -66,7 +72,8 @@ func (c *Conn) write() {
 	var buf []byte
 	for {
 		c.mu.Lock()
-		c.writing = false
+		c.writing = 0
+		c.account()
 		for len(c.pending) == 0 && !c.closing {
 			c.wake.Wait()
 		}
@@ -76,7 +83,7 @@ func (c *Conn) write() {
 			return
 		}
 		buf, c.pending = c.pending, buf[:0]
-		c.writing = true
+		c.writing = len(buf)
 		c.wake.Broadcast() // for sendHeld
 		c.mu.Unlock()
 		if _, err := c.nc.Write(buf); err != nil {

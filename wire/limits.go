@@ -81,6 +81,7 @@ const (
 	SocketProbe    = time.Second      // to find out whether an existing Unix socket is alive
 	OutboxBatch    = 16               // outbox lines between two looks at the control lines
 	ControlQueue   = 4096             // control lines queued before the link is closed
+	ControlBytes   = 2 << 20          // likewise, in bytes; ours. A resume and as many acks fit
 )
 
 // The store's clock (sections 1 and 13).

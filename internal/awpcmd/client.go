@@ -3,6 +3,7 @@ package awpcmd
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/awp-suite/awp/internal/config"
@@ -98,6 +99,17 @@ func repeat[P, R any](ctx context.Context, a *app, m ipc.Method[P, R], params P)
 		return err
 	})
 	return result, err
+}
+
+// killed reports whether the daemon ended without being told to: it takes its pid file away
+// when it is.
+func (a *app) killed() bool {
+	home, err := a.homeDir()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(home, "daemon.pid"))
+	return err == nil
 }
 
 // How often reattach tries.

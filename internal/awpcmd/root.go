@@ -159,12 +159,17 @@ func (a *app) bind(flags *pflag.FlagSet) {
 	flags.BoolP("help", "h", false, "show this help")
 }
 
+// checkHome refuses --home with nothing behind it, as an unset variable of a script makes
+// it: the home would be the user's own.
+func checkHome(c *cobra.Command, _ []string) error { return notEmpty(c, "home") }
+
 // build makes e's command speak through a.
 func (a *app) build(e entry) *cobra.Command {
 	c := e.build(a)
 	c.Short = e.short
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.DisableFlagsInUseLine = true
+	c.PreRunE = checkHome
 	c.SetIn(a.stdin)
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)

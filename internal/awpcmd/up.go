@@ -60,14 +60,29 @@ An address is a secret: who has it can knock. Share it like a password.`,
 			a.note("note: the daemon was running already and does not take %s; awp down, then this command again", late)
 		}
 		if a.json {
-			return a.printJSON(status)
+			if err := a.printJSON(status); err != nil {
+				return err
+			}
+			return nowhere(status)
 		}
 		for _, w := range status.Warnings {
 			a.note("note: %s", render.Line(w))
 		}
-		return a.write(render.Up(nil, status))
+		if err := a.write(render.Up(nil, status)); err != nil {
+			return err
+		}
+		return nowhere(status)
 	}
 	return c
+}
+
+// nowhere is the exit of an up that is to listen and can nowhere: a script would take
+// success for an address.
+func nowhere(s awp.Status) error {
+	if len(s.ListenErrors) > 0 && len(s.Addresses) == 0 && !s.TailcatEnabled {
+		return exit(exitError)
+	}
+	return nil
 }
 
 // up starts the daemon, if none runs, and returns its status. A daemon that is about to

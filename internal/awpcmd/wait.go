@@ -104,8 +104,8 @@ func (a *app) wait(ctx context.Context, params ipc.WaitParams, timeout time.Dura
 }
 
 // await waits, over a restart of awp-store if there is one: nothing is marked before it
-// is shown, so a wait can be begun again. It starts the daemon once, at the beginning; a
-// daemon that somebody stops during the wait stays down.
+// is shown, so a wait can be begun again. A daemon that somebody stops during the wait
+// stays down; one that was killed is started again.
 func (a *app) await(ctx context.Context, params ipc.WaitParams, timeout time.Duration) ([]awp.Event, ipc.ReadResult, error) {
 	deadline := time.Now().Add(timeout)
 	conn, err := a.store(ctx)
@@ -123,6 +123,9 @@ func (a *app) await(ctx context.Context, params ipc.WaitParams, timeout time.Dur
 		}
 		if ipc.Lost(err) && ctx.Err() == nil {
 			conn, err = a.reattach(ctx, waitAbsence)
+			if err != nil && ctx.Err() == nil && a.killed() {
+				conn, err = a.store(ctx)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/config"
@@ -130,17 +131,34 @@ func (d *daemon) settings(flags config.Flags) (config.Settings, []string, error)
 	return settings, append(env, "AWP_HOME="+d.home), err
 }
 
+// dyingFor is how long a socket may answer on behalf of a program that is gone: the system
+// may drop the lock of a killed process before its sockets.
+const dyingFor = time.Second
+
+// answers reports whether somebody serves the socket, and still does after a while.
+func answers(path string) bool {
+	for deadline := time.Now().Add(dyingFor); ; {
+		nc, err := net.Dial("unix", path)
+		if err == nil {
+			nc.Close()
+		}
+		if err != nil && !errors.Is(err, syscall.EAGAIN) { // EAGAIN: it has too many callers just now
+			return false
+		}
+		if time.Now().After(deadline) {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond) // nobody tells
+	}
+}
+
 // listen makes the sockets. Nothing of this home runs, so whatever answers on one of them
 // is somebody else: systemd, in all likelihood, and its socket must not be taken away.
 func (d *daemon) listen() (map[string]*net.UnixListener, error) {
 	sockets := make(map[string]*net.UnixListener)
 	for _, p := range programs {
 		path := ipc.SocketPath(d.home, p.socket)
-		nc, err := net.Dial("unix", path)
-		if err == nil {
-			nc.Close()
-		}
-		if err == nil || errors.Is(err, syscall.EAGAIN) { // or it has too many callers just now
+		if answers(path) {
 			return sockets, &awp.Error{
 				Code:    awp.Busy,
 				Message: path + " is served already, and not by a daemon of awp",

@@ -21,6 +21,9 @@ var (
 
 const firstBuffer = 4096
 
+// keepBuffer is the largest buffer that outlives the lines it was needed for, in bytes.
+const keepBuffer = 64 << 10
+
 // Reader reads lines. It is not safe for concurrent use.
 type Reader struct {
 	r          io.Reader
@@ -31,7 +34,8 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of lines of at most max bytes, the newline not counted.
-// Its buffer grows with the longest line seen, up to twice max.
+// Its buffer grows with a long line, up to twice max, and is let go once it is empty: one
+// long line does not cost its memory for as long as the stream is idle.
 func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{r: r, max: max, buf: make([]byte, min(firstBuffer, max+1))}
 }
@@ -77,6 +81,10 @@ func (r *Reader) Ready() bool {
 func (r *Reader) makeRoom() {
 	if r.start == r.end {
 		r.start, r.end = 0, 0
+		if len(r.buf) > keepBuffer {
+			letGo(r.buf)
+			r.buf = make([]byte, firstBuffer)
+		}
 	}
 	if r.end < len(r.buf) {
 		return
@@ -86,7 +94,8 @@ func (r *Reader) makeRoom() {
 		r.start = 0
 		return
 	}
-	grown := make([]byte, min(2*len(r.buf), 2*(r.max+1)))
+	grown := buffer(min(2*len(r.buf), 2*(r.max+1)))
 	r.end = copy(grown, r.buf[r.start:r.end])
+	letGo(r.buf)
 	r.start, r.buf = 0, grown
 }

@@ -17,7 +17,6 @@ type noted struct {
 	Path   string         `json:"path"`
 	Reason string         `json:"reason"`
 	Size   int64          `json:"size"`
-	Untold int            `json:"untold"`
 	Th     string         `json:"th"`
 	Via    string         `json:"via"`
 	With   []string       `json:"with"`
@@ -46,12 +45,6 @@ func appendNoted(b []byte, e awp.Event, label string) []byte {
 		}
 	case "refused":
 		b = append(b, "refused a connection: "+Line(n.Reason)...)
-		if n.Name != "" && n.Name != e.PeerName {
-			b = append(b, " (it calls itself "+Line(n.Name)+")"...)
-		}
-		if n.Untold > 0 {
-			b = append(b, " (and "+Count(n.Untold, "other", "others")+" since the last such notice)"...)
-		}
 	case "expired":
 		b = append(b, "gave up on "+Count(n.Lines, "line", "lines")+" that "+label+" did not acknowledge in time"...)
 	case "shares":

@@ -24,6 +24,7 @@ type NewLink struct {
 // Admitted is what our resume line says, or why there will be none.
 type Admitted struct {
 	Refused string
+	Known   bool // the home chose to deal with the peer, see known.go
 	Seen    map[awp.ThreadID]awp.MessageID
 }
 
@@ -39,13 +40,17 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 		done(Admitted{}, &awp.Error{Code: awp.Invalid, Message: "admit: " + err.Error(), Cause: err})
 		return
 	}
-	n.era, n.presented = s.links.now(), s.decodeGrants(n)
+	n.era, n.presented = s.links.ask(n.ID, n.Peer), s.decodeGrants(n)
 	hello.Name, hello.About, hello.Caps = wire.Clip(hello.Name, clipName), wire.Clip(hello.About, clipAbout), clipCaps(hello.Caps)
 	var out Admitted
 	s.w.submit(op{
 		size:  len(n.Hello),
+		whose: n.Peer,
 		apply: func(t *tx) (err error) { out, err = t.admit(n, hello); return err },
-		done:  func(err error) { done(out, err) },
+		done: func(err error) {
+			s.links.asked(n.ID)
+			done(out, err)
+		},
 	})
 }
 
@@ -59,7 +64,8 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		return Admitted{}, err
 	}
 	if refused != "" {
-		return Admitted{Refused: refused}, t.refused(n, hello.Name, refused)
+		t.s.log.Info("connection refused", "link", n.ID, "reason", refused)
+		return Admitted{Refused: refused}, t.refuse(n, hello.Name, refused)
 	}
 	p, err := t.ensurePeer(n.Peer)
 	if err != nil {
@@ -83,12 +89,16 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		if err := t.tried(p, n.Via, ""); err != nil {
 			return Admitted{}, err
 		}
-	} else if a, err := wire.ParseAddr(hello.Addr); err == nil {
+	} else if a, err := wire.ParseAddr(hello.Addr); err == nil && dialable(a, n.Via) {
 		if err := t.addAddr(p, a.String(), sourceHello); err != nil {
 			return Admitted{}, err
 		}
 	}
 	if err := t.note(p, noteConnected, false, map[string]any{"name": hello.Name, "about": hello.About, "via": n.Via, "outbound": n.Outbound, "caps": hello.Caps}); err != nil {
+		return Admitted{}, err
+	}
+	known, err := t.known(p)
+	if err != nil {
 		return Admitted{}, err
 	}
 	seen, err := t.seenBy(p)
@@ -106,7 +116,7 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 			t.s.left(l, "awp-wire ended")
 		}
 	})
-	return Admitted{Seen: seen}, nil
+	return Admitted{Seen: seen, Known: known}, nil
 }
 
 // seenBy returns what our resume line tells a peer: the largest id of each thread that

@@ -18,7 +18,7 @@ func TestLinkThatEndsBeforeItsAdmission(t *testing.T) {
 			p := h.stranger("ann")
 			h.store.Down(p.link, "test")
 			id := h.links + 1
-			barrier := func() { h.store.w.do(context.Background(), func(*tx) error { return nil }) } //nolint:errcheck // it cannot fail
+			barrier := func() { h.store.w.pass(context.Background(), false) } //nolint:errcheck // it cannot fail
 			barrier()
 			hold := make(chan struct{})
 			release := sync.OnceFunc(func() { close(hold) })
@@ -31,7 +31,7 @@ func TestLinkThatEndsBeforeItsAdmission(t *testing.T) {
 			h.until("the admission under way", func() bool {
 				h.store.w.mu.Lock()
 				defer h.store.w.mu.Unlock()
-				return len(h.store.w.queue) > 0
+				return h.store.w.turns.n > 0
 			})
 			end(h, id)
 			release()

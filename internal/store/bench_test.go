@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,5 +68,65 @@ func BenchmarkSendToAck(b *testing.B) {
 		if ok, err := p.sides[0].store.AwaitAck(context.Background(), r, time.Minute); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
+	}
+}
+
+// BenchmarkBesideFlood is how long a peer's line takes to its ack while others keep as many
+// lines waiting as their windows allow.
+func BenchmarkBesideFlood(b *testing.B) {
+	for _, peers := range []int{0, 1, 64} {
+		b.Run(fmt.Sprint(peers), func(b *testing.B) {
+			h := newHost(b, Settings{})
+			stop := make(chan struct{})
+			var flood sync.WaitGroup
+			acked := func(p *stranger, n int) func() bool {
+				return func() bool { return len(h.acks[p.link]) >= n }
+			}
+			for range peers {
+				p := h.stranger("flood")
+				flood.Go(func() {
+					for sent := 0; ; {
+						var lines [][]byte
+						for range windowLines / 2 { // two halves go round: some always wait
+							lines = append(lines, p.text("t", strings.Repeat("x", 1000)))
+						}
+						h.store.In(p.link, lines)
+						was := sent
+						sent += len(lines)
+						for {
+							h.mu.Lock()
+							ok := acked(p, was)()
+							h.mu.Unlock()
+							if ok {
+								break
+							}
+							time.Sleep(time.Millisecond)
+						}
+						select {
+						case <-stop:
+							return
+						default:
+						}
+					}
+				})
+			}
+			q := h.stranger("quiet")
+			var worst time.Duration
+			n := 0
+			for b.Loop() {
+				began := time.Now()
+				n++
+				h.store.In(q.link, [][]byte{q.text("t", "hello")})
+				for ok := false; !ok; time.Sleep(50 * time.Microsecond) {
+					h.mu.Lock()
+					ok = acked(q, n)()
+					h.mu.Unlock()
+				}
+				worst = max(worst, time.Since(began))
+			}
+			b.ReportMetric(float64(worst.Milliseconds()), "ms-worst")
+			close(stop)
+			flood.Wait()
+		})
 	}
 }

@@ -32,7 +32,7 @@ func judgeChunk(l *link, line []byte) (judgement, error) {
 	} else if err != nil {
 		return ignored, err
 	}
-	return judgement{apply: func(t *tx) error { return t.takeChunk(l, c, broken) }}, nil
+	return judgement{files: 1, apply: func(t *tx) error { return t.takeChunk(l, c, broken) }}, nil
 }
 
 // takeChunk writes a chunk where it belongs. The file is synced before the commit.
@@ -68,7 +68,7 @@ func (t *tx) takeChunk(l *link, c wire.DecodedChunk, broken string) error {
 		if err != nil {
 			return fileError("open partial file", path, err)
 		}
-		t.synced[file] = true
+		t.syncs.file(file)
 		if err := file.write(c.Data); err != nil {
 			return fileError("write partial file", path, err)
 		}
@@ -101,7 +101,8 @@ func (t *tx) settle(l *link, p *peerRow, r *threadRow, b *blobRow, v blob.Verdic
 	path, final := t.s.files.incoming(p.key, b.ref, b.name)
 	whole := b.Status == blob.Complete && b.path == ""
 	if whole {
-		err := t.s.files.promote(path, final, b.Got)
+		dirs, err := t.s.files.promote(path, final, b.Got)
+		t.syncs.names(dirs...)
 		if errors.Is(err, errLost) {
 			b.In, v = b.Lost()
 		} else if err != nil {

@@ -14,8 +14,7 @@ import (
 
 // eventColumns are what scanEvent reads. They need line as l, and eventJoins behind it.
 const (
-	eventColumns = `l.seq, l.at, l.dir, l.type, l.id, l.body, l.meta, l.lapsed,
-		coalesce(p.key, (SELECT key FROM stranger s WHERE s.seq = l.seq)), coalesce(p.alias, ''), coalesce(p.name, ''), coalesce(t.th, ''), coalesce(t.subject, ''),
+	eventColumns = `l.seq, l.at, l.dir, l.type, l.id, l.body, l.meta, l.lapsed, p.key, coalesce(p.alias, ''), coalesce(p.name, ''), coalesce(t.th, ''), coalesce(t.subject, ''),
 		EXISTS (SELECT 1 FROM outbox o WHERE o.peer = l.peer AND o.seq = l.seq), EXISTS (SELECT 1 FROM unread n WHERE n.seq = l.seq),
 		(SELECT json_group_object(b.ref, json_object('name', b.name, 'mime', b.mime, 'size', b.size, 'received', b.got, 'status', b.status, 'path', b.path))
 			FROM blob b WHERE b.msg = l.seq)`
@@ -34,7 +33,8 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 	if err != nil {
 		return e, err
 	}
-	e.At, e.Dir, e.Peer = fromMS(at), dirNames[dir], awp.Key(key)
+	e.At, e.Dir, e.Peer = fromMS(at), dirNames[dir], awp.Key{}
+	copy(e.Peer[:], key)
 	e.ID = awp.MessageID(id.String)
 	e.PeerName = cmp.Or(alias, name)
 	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed && wire.Acked(e.Type), lapsed
@@ -42,7 +42,12 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 	if meta.Valid {
 		e.Meta = jsontext.Value(meta.String)
 	}
-	if blobs != "{}" {
+	if key == nil { // a stranger that was refused, see refuse
+		var who refusedStranger
+		err = json.Unmarshal(e.Meta, &who)
+		e.Peer, e.PeerName = who.Key, who.Name
+	}
+	if blobs != "{}" && err == nil {
 		err = json.Unmarshal([]byte(blobs), &e.Blobs)
 	}
 	return e, err
@@ -52,7 +57,7 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 // somebody else takes its time over what was read.
 const (
 	pageEvents = 64
-	pageBytes  = 4 << 20
+	pageBytes  = 256 << 10 // one event more may pass it
 )
 
 // source is a set of events: line as l, or a table joined to it, the column of the
@@ -73,7 +78,8 @@ func (s *Store) walk(ctx context.Context, src source, after int64, limit int, fn
 		if err != nil {
 			return last, n, err
 		}
-		for _, e := range page {
+		for i, e := range page {
+			page[i] = awp.Event{} // fn may take its time
 			if err := fn(e); err != nil {
 				return last, n, err
 			}

@@ -40,7 +40,7 @@ func (s *Store) Dialled(key awp.Key, running bool, addr, failure string) {
 	if addr == "" {
 		return
 	}
-	s.w.submit(op{apply: func(t *tx) error {
+	s.w.submit(op{whose: key, apply: func(t *tx) error {
 		p, err := t.peer(key)
 		if p == nil || err != nil {
 			return err

@@ -27,6 +27,7 @@ type files struct {
 	root string
 
 	partials map[string]*partial // the committer's alone
+	onSync   func(dir string)    // a test's; nil: no
 
 	mu     sync.Mutex // guards what follows
 	staged *stagedFile
@@ -160,42 +161,23 @@ func (p *partial) write(data []byte) error {
 	return err
 }
 
-// sync makes the file's data, and its names where they changed, durable.
-func (p *partial) sync() error {
-	if err := p.f.Sync(); err != nil {
-		return err
-	}
-	for _, dir := range p.dirs {
-		if err := atomicfile.SyncDir(dir); err != nil {
-			return err
-		}
-	}
-	p.dirs, p.dirty = nil, false
-	return nil
-}
-
-// promote moves a whole file to its final place. Doing it again, after a crash before
-// the commit, is harmless.
-func (f *files) promote(path, final string, size int64) error {
+// promote moves a whole file to its final place, and returns the directories that are to be
+// synced for that. Doing it again, after a crash before the commit, is harmless.
+func (f *files) promote(path, final string, size int64) (dirs []string, err error) {
+	dirs = []string{filepath.Dir(final), filepath.Dir(path)}
 	if fi, err := os.Lstat(final); err == nil && fi.Mode().IsRegular() && fi.Size() == size {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return dirs, nil
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
-		return err
+		return nil, err
 	}
-	err := os.Rename(path, final)
+	err = os.Rename(path, final)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errLost
+		return nil, errLost
 	}
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.SyncDir(filepath.Dir(final)); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(filepath.Dir(path))
+	return dirs, err
 }
 
 // done closes the handle of a file that no more data will come for.

@@ -21,19 +21,19 @@ func TestOpenUndoesPromotion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(p.write([]byte(data)), p.sync()); err != nil {
+		if err := errors.Join(p.write([]byte(data)), p.f.Sync()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write(0, "committed, ")
 	write(11, "not committed")
-	if err := f.promote(path, final, 24); err != nil {
+	if _, err := f.promote(path, final, 24); err != nil {
 		t.Fatal(err)
 	}
 	f.forget()
 
 	write(11, "again")
-	if err := f.promote(path, final, 16); err != nil {
+	if _, err := f.promote(path, final, 16); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(final); string(got) != "committed, again" {
@@ -50,7 +50,7 @@ func TestOpenFindsDataLost(t *testing.T) {
 	if _, err := f.open(path, 1); !errors.Is(err, errLost) {
 		t.Errorf("open a missing file: %v", err)
 	}
-	if err := f.promote(path, final, 1); !errors.Is(err, errLost) {
+	if _, err := f.promote(path, final, 1); !errors.Is(err, errLost) {
 		t.Errorf("promote a missing file: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func (t *tx) keepGrant(g grantRow) (fresh bool, err error) {
 			return false, err
 		}
 		if n >= maxGiven {
-			t.s.log.Warn("grant not kept: a peer handed over too many", "peer", g.giver.key.Short(), "limit", maxGiven)
+			t.s.log.Warn("grant not kept: a peer handed over too many", "limit", maxGiven)
 			return false, nil
 		}
 	}

@@ -86,6 +86,17 @@ func fileError(verb, path string, err error) error {
 	return fmt.Errorf("%s: %w", verb, err)
 }
 
+// unnamed words an error for the log: the path of a peer's file holds a part of its key.
+func unnamed(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", at.Op, at.Err)
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", at.Op, at.Err)
+	}
+	return err
+}
+
 // sourceError is fileError for a file that a person asked to send.
 func sourceError(path string, err error) error {
 	switch {

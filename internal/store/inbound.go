@@ -30,15 +30,17 @@ func (s *Store) In(id uint64, lines [][]byte) {
 			s.hub.arrive(ackKey{l.key, j.ack})
 		}
 		s.w.submit(op{
-			size: len(line),
-			lazy: j.ack != "",
+			size:  len(line),
+			files: j.files,
+			lazy:  j.ack != "",
 			apply: func(t *tx) error {
 				if l.failed {
 					return nil
 				}
 				return j.apply(t)
 			},
-			from: l,
+			whose: l.key,
+			from:  l,
 			done: func(failure error) {
 				if j.ack != "" {
 					s.hub.settle(ackKey{l.key, j.ack})
@@ -60,9 +62,9 @@ func (s *Store) reject(l *link, line []byte, err error) {
 	e := wire.Err{Code: wire.Internal, Detail: "could not be stored"}
 	if bad, ok := errors.AsType[*wire.LineError](err); ok {
 		e.Code, e.Detail = bad.Code, bad.Detail
-		s.log.Warn("bad line from a peer, closing the link", "peer", l.key.Short(), "code", bad.Code, "detail", bad.Detail)
+		s.log.Warn("bad line from a peer, closing the link", "link", l.id, "code", bad.Code, "detail", bad.Detail)
 	} else {
-		s.log.Error("line of a peer not stored, closing the link", "peer", l.key.Short(), "err", err)
+		s.log.Error("line of a peer not stored, closing the link", "link", l.id, "err", unnamed(err))
 	}
 	if env, perr := wire.ParseEnvelope(line); perr == nil {
 		e.Re = env.ID
@@ -83,6 +85,7 @@ func (s *Store) errLine(e wire.Err) []byte {
 type judgement struct {
 	apply func(*tx) error
 	ack   awp.MessageID // the line of ours that it acknowledges, if it is an ack
+	files int           // how many files it may touch
 }
 
 var ignored = judgement{apply: func(*tx) error { return nil }}
@@ -100,7 +103,14 @@ func (s *Store) judge(l *link, line []byte) (judgement, error) {
 	}
 	switch typ {
 	case wire.TypeMsg:
-		return decoded(line, func(t *tx, m wire.Msg) error { return t.takeMsg(l, m, line) })
+		m, err := wire.Decode[wire.Msg](line)
+		j := judgement{apply: func(t *tx) error { return t.takeMsg(l, m, line) }}
+		for _, part := range m.Parts {
+			if part.K == wire.PartBlob {
+				j.files++
+			}
+		}
+		return j, err
 	case wire.TypeState:
 		return decoded(line, func(t *tx, m wire.State) error { return t.takeState(l, m, line) })
 	case wire.TypeAck:
@@ -225,7 +235,16 @@ func (t *tx) takeErr(l *link, m wire.Err, line []byte) error {
 	if id == "" {
 		id = t.nextID()
 	}
-	_, _, err = t.log(logRow{peer: p, thread: r, dir: dirIn, typ: wire.TypeErr, id: id, body: line, meta: string(meta), unread: true})
+	var at any // its thread
+	if r != nil {
+		at = r.n
+	}
+	// A peer whose disk is full says so at every attempt: once is news.
+	var said bool
+	if err := t.row("SELECT EXISTS (SELECT 1 FROM unread u JOIN line l USING (seq) WHERE u.thread IS ? AND u.peer = ? AND l.type = ? AND l.meta = ?)", at, p.n, wire.TypeErr, string(meta)).Scan(&said); err != nil {
+		return err
+	}
+	_, _, err = t.log(logRow{peer: p, thread: r, dir: dirIn, typ: wire.TypeErr, id: id, body: line, meta: string(meta), unread: !said})
 	return err
 }
 

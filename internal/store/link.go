@@ -108,7 +108,8 @@ func (s *Store) checkHello(line []byte, ours bool) (awp.Key, error) {
 	return key, nil
 }
 
-// Resume starts the flow to a link: line is the peer's resume, nil when it never came.
+// Resume starts the flow to a link: line is the peer's resume, nil when it never came. For
+// a line Took follows, as for those of In.
 func (s *Store) Resume(id uint64, line []byte) {
 	l := s.links.get(id)
 	if l == nil {
@@ -121,8 +122,14 @@ func (s *Store) Resume(id uint64, line []byte) {
 		r, bad = wire.Decode[wire.Resume](line)
 		seen = r.Seen
 	}
+	var from *link
+	if line != nil {
+		from = l
+	}
 	s.w.submit(op{
-		size: len(line),
+		size:  len(line),
+		whose: l.key,
+		from:  from,
 		apply: func(t *tx) error {
 			if bad != nil || l.failed {
 				return nil
@@ -159,12 +166,16 @@ func (s *Store) Resume(id uint64, line []byte) {
 
 // Down records that a link ended.
 func (s *Store) Down(id uint64, reason string) {
-	if l := s.links.remove(id); l != nil {
+	l, asking := s.links.ended(id)
+	if l != nil {
 		s.left(l, reason)
 		return
 	}
-	// It may be that its admission is still under way: then it ends right behind that.
-	s.w.submit(op{apply: func(*tx) error { return nil }, done: func(error) {
+	if asking.IsZero() {
+		return
+	}
+	// Its admission is still under way: it ends right behind that.
+	s.w.submit(op{whose: asking, apply: func(*tx) error { return nil }, done: func(error) {
 		if l := s.links.remove(id); l != nil {
 			s.left(l, reason)
 		}
@@ -173,7 +184,7 @@ func (s *Store) Down(id uint64, reason string) {
 
 // left records the end of a link that the registry has forgotten.
 func (s *Store) left(l *link, reason string) {
-	s.w.submit(op{apply: func(t *tx) error {
+	s.w.submit(op{whose: l.key, apply: func(t *tx) error {
 		p, err := t.ensurePeer(l.key)
 		if err != nil {
 			return err
@@ -191,7 +202,7 @@ func (s *Store) left(l *link, reason string) {
 // Bye parks a peer: one side said bye, or wanted to. done, which must not wait, is told
 // when that is durable.
 func (s *Store) Bye(key awp.Key, reason string, fromPeer bool, done func(error)) {
-	s.w.submit(op{apply: func(t *tx) error { return t.bye(key, reason, fromPeer) }, done: done})
+	s.w.submit(op{whose: key, apply: func(t *tx) error { return t.bye(key, reason, fromPeer) }, done: done})
 }
 
 func (t *tx) bye(key awp.Key, reason string, fromPeer bool) error {

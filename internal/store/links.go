@@ -74,6 +74,7 @@ type registry struct {
 	era       int  // counts wires: links of an earlier one must not come up later
 	links     map[uint64]*link
 	peers     map[awp.Key]*link
+	asking    map[uint64]awp.Key // links whose admission is under way
 	dials     map[awp.Key]dial
 	orphans   map[awp.Key]bool // had a link when awp-wire went, and none since
 	listening Listening
@@ -116,14 +117,9 @@ type link struct {
 func (g *registry) init() {
 	g.links = make(map[uint64]*link)
 	g.peers = make(map[awp.Key]*link)
+	g.asking = make(map[uint64]awp.Key)
 	g.dials = make(map[awp.Key]dial)
 	g.orphans = make(map[awp.Key]bool)
-}
-
-func (g *registry) now() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.era
 }
 
 // add adds a link that was asked for in an era, unless that is over.
@@ -326,7 +322,7 @@ func (s *Store) pump(l *link) {
 func (s *Store) pumpSome(l *link) bool {
 	g := &s.links
 	g.mu.Lock()
-	if l.down || !l.resumed || !l.room(0) {
+	if l.down || !l.resumed || l.caughtUp || !l.room(0) {
 		g.mu.Unlock()
 		return false
 	}

@@ -7,8 +7,10 @@ import (
 	"encoding/json/v2"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
 )
 
 const threadColumns = `p.key, p.alias, p.name, t.th, t.subject, t.ours, t.created, t.updated, t.my_state, t.my_note, t.my_since,
@@ -244,15 +246,18 @@ func (s *Store) SetAlias(ctx context.Context, who, alias string) (awp.Peer, erro
 	if err != nil {
 		return awp.Peer{}, err
 	}
+	if _, err := wire.ParseAddr(alias); err == nil || strings.HasPrefix(alias, awp.KeyPrefix) {
+		return awp.Peer{}, &awp.Error{Code: awp.Invalid, Message: "an alias must not look like an address or a key", Hint: "choose a word"}
+	}
 	err = s.w.do(ctx, func(t *tx) error {
 		p, err := t.ensurePeer(key)
 		if err != nil {
 			return err
 		}
 		var other []byte
-		err = t.row("SELECT key FROM peer WHERE alias = ? AND alias <> '' AND n <> ?", alias, p.n).Scan(&other)
+		err = t.row("SELECT key FROM peer WHERE ?1 <> '' AND n <> ?2 AND (alias = ?1 OR name = ?1 AND ?1 <> ?3)", alias, p.n, p.name).Scan(&other)
 		if err == nil {
-			return &awp.Error{Code: awp.Ambiguous, Message: "the alias is taken by " + awp.Key(other).Short(), Hint: "choose another, or take it away there first"}
+			return &awp.Error{Code: awp.Ambiguous, Message: "that is already the alias or the name of " + awp.Key(other).Short(), Hint: "choose another, or take it away there first"}
 		}
 		if err != sql.ErrNoRows {
 			return err

@@ -2,113 +2,112 @@ package store
 
 import (
 	"context"
-	"encoding/json/v2"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
 )
 
-// refusals returns the notices of refused connections: who, its label, what is told.
-func (h *host) refusals() (list []string) {
-	h.t.Helper()
-	if _, err := h.store.ReadUnread(context.Background(), Filter{}, 1000, func(e awp.Event) error {
-		if e.Type == noteRefused {
-			list = append(list, e.Peer.Short()+" "+e.PeerName+" "+string(e.Meta))
-		}
-		return nil
-	}); err != nil {
-		h.t.Fatal(err)
-	}
-	return list
-}
-
-// PROTOCOL.md section 12: who gets in under the allowlist.
-func TestWhoGetsInUnderTheAllowlist(t *testing.T) {
-	h := newHost(t, Settings{Accept: AcceptAllowlist})
-	stranger, allowed, trusted, dialed := h.agent(), h.agent(), h.agent(), h.agent()
-	granted := h.agent()
-	h.set.Allow, h.set.Trust = []awp.Key{allowed.id.Key}, []awp.Key{trusted.id.Key}
-	h.reopen()
-	h.gives(granted.id.Key, "admin")
-	for name, p := range map[string]*guest{"allowed": {allowed, true}, "trusted": {trusted, true}, "stranger": {stranger, false}, "granted": {granted, true}} {
-		if a := p.presents(); (a.Refused == "") != p.in {
-			t.Errorf("%s: refused %q", name, a.Refused)
-		}
-	}
-	if a := dialed.presents(); a.Refused == "" {
-		t.Error("admitted before it was dialed")
-	}
-	h.links++
-	dialed.link = h.links
-	done := make(chan Admitted, 1)
-	h.store.Admit(NewLink{ID: dialed.link, Peer: dialed.id.Key, Via: "unix:/d", Outbound: true, Hello: []byte(`{"t":"hello","key":"` + dialed.id.Key.String() + `"}`)},
-		func(a Admitted, _ error) { done <- a })
-	if a := <-done; a.Refused != "" {
-		t.Error("refused though we dialed")
-	}
-	h.reopen()
-	dialed.link = 0
-	if a := dialed.presents(); a.Refused != "" {
-		t.Error("refused though we once dialed it")
-	}
-}
-
-type guest struct {
-	*stranger
-	in bool
-}
-
-// Refusals are told, but not all of them, and nobody becomes a peer by one.
-func TestRefusalsAreTold(t *testing.T) {
+// Strangers that are refused leave no row, and one notice however many they are. It says
+// who the first was, and can be read and marked like any other.
+func TestRefusedStrangersLeaveNothing(t *testing.T) {
 	c := newClock(time.Now())
 	h := newHost(t, Settings{Accept: AcceptAllowlist, Now: c.time})
-	first := h.agent()
-	for range 3 {
-		first.presents()
+	call := func(name string) awp.Key {
+		id, err := wire.NewIdentity(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &stranger{h: h, id: id, ids: wire.NewIDs(nil, nil)}
+		if a := p.admit(name); a.Refused == "" {
+			t.Fatal("a stranger was admitted")
+		}
+		return id.Key
 	}
-	list := h.refusals()
-	if len(list) != 1 || list[0] != first.id.Key.Short()+`  {"name":"p","reason":"not admitted by policy","via":"unix:/x"}` {
-		t.Errorf("%q", list)
+	first := call("ann")
+	for range 50 {
+		call("eve")
 	}
-	for range 3 * refusedTold {
-		h.agent().presents()
+	peers, err := h.store.Peers(context.Background())
+	if err != nil || len(peers) != 0 {
+		t.Errorf("%d peers, %v", len(peers), err)
 	}
-	if n := len(h.refusals()); n != refusedTold {
-		t.Errorf("%d told in an hour", n)
-	}
-	st, err := h.store.Status(context.Background())
-	if err != nil || st.Notices != refusedTold || len(st.Peers) != 0 || st.Unread != 0 || st.Accept != AcceptAllowlist {
-		t.Errorf("%+v %v", st, err)
-	}
-	var rows int
-	if err := h.store.ro.QueryRow("SELECT count(*) FROM peer").Scan(&rows); err != nil || rows != 0 {
-		t.Errorf("%d peers %v", rows, err)
-	}
-	c.step(refusedPeriod)
-	first.presents()
-	list = h.refusals()
-	var meta struct {
-		Untold int `json:"untold"`
-	}
-	last := list[len(list)-1]
-	if err := json.Unmarshal([]byte(last[strings.Index(last, "{"):]), &meta); err != nil || meta.Untold != 2*refusedTold+1 {
-		t.Errorf("%q: untold %d %v", last, meta.Untold, err)
-	}
-	// They can be read, after a restart, too, and marked.
-	h.reopen()
 	var seqs []int64
-	if _, err := h.store.Read(context.Background(), Filter{}, 1000, func(e awp.Event) error {
-		seqs = append(seqs, e.Seq)
-		return nil
-	}); err != nil || len(seqs) != refusedTold+1 {
-		t.Errorf("%d events %v", len(seqs), err)
+	notices := func() (list []awp.Event) {
+		_, err := h.store.ReadUnread(context.Background(), Filter{}, 1000, func(e awp.Event) error {
+			list = append(list, e)
+			seqs = append(seqs, e.Seq)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if got := notices(); len(got) != 1 || got[0].Type != noteRefused || got[0].Peer != first || got[0].PeerName != "ann" {
+		t.Fatalf("notices %+v", got)
+	}
+	c.step(2 * refusedEvery)
+	call("eve")
+	if got := notices(); len(got) != 1 {
+		t.Errorf("%d notices while one is unread", len(got))
 	}
 	if err := h.store.Mark(context.Background(), seqs); err != nil {
 		t.Fatal(err)
 	}
-	if list := h.refusals(); len(list) != 0 {
-		t.Errorf("still unread: %q", list)
+	call("eve")
+	if got := notices(); len(got) != 1 {
+		t.Errorf("%d notices after the first was read", len(got))
+	}
+	if err := h.store.Mark(context.Background(), seqs); err != nil {
+		t.Fatal(err)
+	}
+	call("eve")
+	if got := notices(); len(got) != 0 {
+		t.Errorf("%d notices within %s", len(got), refusedEvery)
+	}
+}
+
+// A peer's word on where it can be dialed counts only where it can be true.
+func TestDialable(t *testing.T) {
+	const tunnel = "tailcat:tc0123456789012345678901234567890123456789"
+	for _, tt := range []struct {
+		via  string
+		yes  []string
+		want []string // refused
+	}{
+		{"unix:/run/x", []string{"unix:/y", "tcp:127.0.0.1:7", "tcp:10.0.0.1:7", tunnel}, nil},
+		{"tcp:127.0.0.1:5000", []string{"unix:/y", "tcp:[::1]:7", "tcp:192.168.1.1:7", tunnel}, nil},
+		{"tcp:192.168.1.5:5000", []string{"tcp:192.168.1.5:7", "tcp:10.1.1.1:7", "tcp:host.lan:7", tunnel},
+			[]string{"unix:/y", "tcp:127.0.0.1:7", "tcp:[::1]:7", "tcp:[::ffff:127.0.0.1]:7", "tcp:0.0.0.0:7", "tcp:localhost:7", "tcp:a.LOCALHOST.:7", "tcp:169.254.169.254:80", "tcp:2130706433:7", "tcp:0x7f000001:7"}},
+		{"tcp:8.8.8.8:5000", []string{"tcp:9.9.9.9:7", tunnel}, []string{"unix:/y", "tcp:10.0.0.1:7", "tcp:127.0.0.1:7", "tcp:100.64.1.1:7"}},
+		{"tcp:[fe80::1]:5000", []string{"tcp:[fe80::1]:7"}, []string{"tcp:10.0.0.1:7"}},
+		{"tailcat", []string{tunnel}, []string{"unix:/y", "tcp:127.0.0.1:7", "tcp:192.168.1.1:7", "tcp:9.9.9.9:7"}},
+	} {
+		for ok, addrs := range map[bool][]string{true: tt.yes, false: tt.want} {
+			for _, at := range addrs {
+				a, err := wire.ParseAddr(at)
+				if err != nil {
+					t.Fatal(at, err)
+				}
+				if dialable(a, tt.via) != ok {
+					t.Errorf("%s from %s: dialable %v", at, tt.via, !ok)
+				}
+			}
+		}
+	}
+}
+
+// The address that a hello names and cannot be true is not kept.
+func TestHelloAddressFromElsewhere(t *testing.T) {
+	h := newHost(t, Settings{})
+	p := h.stranger("ann")
+	h.store.Down(p.link, "test")
+	p.via = "tcp:192.168.1.5:5000" // its hello says unix:/bob now
+	p.connect("bob")
+	w, err := h.store.LookUp(p.id.Key, "")
+	if err != nil || len(w.Addrs) != 1 || w.Addrs[0].Addr != "unix:/ann" {
+		t.Errorf("%+v, %v", w, err)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json/v2"
@@ -131,6 +132,7 @@ type stranger struct {
 	id   wire.Identity
 	ids  *wire.IDs
 	link uint64
+	via  string // where it comes from; empty: unix:/x
 }
 
 func (h *host) stranger(name string) *stranger {
@@ -158,7 +160,7 @@ func (p *stranger) admit(name string) Admitted {
 	p.h.links++
 	p.link = p.h.links
 	done := make(chan Admitted, 1)
-	p.h.store.Admit(NewLink{ID: p.link, Peer: p.id.Key, Via: "unix:/x", Hello: p.encode(wire.Hello{
+	p.h.store.Admit(NewLink{ID: p.link, Peer: p.id.Key, Via: cmp.Or(p.via, "unix:/x"), Hello: p.encode(wire.Hello{
 		Envelope: p.env(wire.TypeHello, ""), Key: p.id.Key.String(), Name: name, Nonce: "AA", About: "a test",
 		Caps: []string{"chat"}, Addr: "unix:/" + name,
 	})}, func(a Admitted, err error) {
@@ -186,7 +188,7 @@ func (p *stranger) encode(v any) []byte {
 func (p *stranger) send(lines ...[]byte) {
 	p.h.t.Helper()
 	p.h.store.In(p.link, lines)
-	if err := p.h.store.w.do(context.Background(), func(*tx) error { return nil }); err != nil {
+	if err := p.h.store.w.pass(context.Background(), false); err != nil {
 		p.h.t.Fatal(err)
 	}
 }

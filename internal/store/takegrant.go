@@ -28,13 +28,13 @@ const maxChecked = 1024
 func (s *Store) check(l *link, raw []byte) *grant.Grant {
 	if l.checked++; l.checked > maxChecked {
 		if l.checked == maxChecked+1 {
-			s.log.Warn("grants of a peer ignored: too many on one link", "peer", l.key.Short(), "limit", maxChecked)
+			s.log.Warn("grants of a peer ignored: too many on one link", "link", l.id, "limit", maxChecked)
 		}
 		return nil
 	}
 	g, err := grant.Decode(raw)
 	if err != nil {
-		s.log.Info("bad grant from a peer", "peer", l.key.Short(), "err", err)
+		s.log.Info("bad grant from a peer", "link", l.id)
 		return nil
 	}
 	return &g
@@ -229,7 +229,7 @@ func (t *tx) introduced(by *peerRow, key awp.Key, name string) (*peerRow, error)
 			return nil, err
 		}
 		if n >= maxIntroduced {
-			t.s.log.Warn("introduction not followed: a peer told of too many", "peer", by.key.Short(), "limit", maxIntroduced)
+			t.s.log.Warn("introduction not followed: a peer told of too many", "limit", maxIntroduced)
 			return nil, nil
 		}
 		if p, err = t.ensurePeer(key); err != nil {

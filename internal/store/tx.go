@@ -22,13 +22,14 @@ type tx struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 
-	peers    map[awp.Key]*peerRow
-	threads  map[threadKey]*threadRow
-	nextSeq  int64
-	chunks   bool          // the outbox may hold chunks: most never do, and an ack need not look
-	intros   bool          // the outbox may hold introductions, likewise
-	lease    awp.MessageID // as stored: no id handed out is larger
-	refusals refusals
+	peers   map[awp.Key]*peerRow
+	threads map[threadKey]*threadRow
+	nextSeq int64
+	chunks  bool          // the outbox may hold chunks: most never do, and an ack need not look
+	intros  bool          // the outbox may hold introductions, likewise
+	lease   awp.MessageID // as stored: no id handed out is larger
+
+	refusedAt time.Time // of the last notice of a refused peer
 
 	// Of the running transaction:
 	now    time.Time
@@ -38,7 +39,7 @@ type tx struct {
 	acks   map[*link][][]byte
 	queued map[awp.Key][]queued // put into the outbox
 	acked  []ackKey             // left it, acknowledged
-	synced map[*partial]bool    // files written to, to sync before the commit
+	syncs  syncs                // to do before the commit
 }
 
 type threadKey struct {
@@ -82,7 +83,7 @@ func (t *tx) reset() {
 	t.acks = make(map[*link][][]byte)
 	t.queued = nil
 	t.acked = t.acked[:0]
-	t.synced = make(map[*partial]bool)
+	t.syncs = newSyncs()
 }
 
 func (t *tx) begin() error {
@@ -111,10 +112,8 @@ func (t *tx) commit() error {
 	if err := t.holdIDs(); err != nil {
 		return err
 	}
-	for p := range t.synced {
-		if err := p.sync(); err != nil {
-			return err
-		}
+	if err := t.syncs.run(t.s.files.syncDir); err != nil {
+		return err
 	}
 	failpoint.Hit("store/before-commit")
 	return t.exec("COMMIT")

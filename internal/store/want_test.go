@@ -11,7 +11,7 @@ import (
 // asked has the store look again, and returns what it asks of awp-wire: a want, or none.
 func (h *host) asked() (w Want, wanted bool) {
 	h.t.Helper()
-	h.store.w.do(context.Background(), func(*tx) error { return nil }) //nolint:errcheck // what is under way is over then
+	h.store.w.pass(context.Background(), false) //nolint:errcheck // what is under way is over then
 	h.mu.Lock()
 	h.wants = nil
 	unwants := h.unwants

@@ -31,9 +31,11 @@ const (
 // transaction; what is to happen once it is durable goes to tx.after. done, which may be
 // nil, runs on the committer when the change is durable or has failed; it must not wait.
 type op struct {
-	size  int   // bytes it brings, for the batch's bound
-	lazy  bool  // it can wait for others, see lazyTime
-	from  *link // whose window it takes up, nil: nobody's
+	size  int     // bytes it brings, for the batch's bound
+	files int     // that arrive and that it may touch, likewise
+	lazy  bool    // it can wait for others, see lazyTime
+	whose awp.Key // the peer in whose lane it waits (turns.go), zero: this home's
+	from  *link   // whose window it takes up, nil: nobody's
 	apply func(*tx) error
 	done  func(error)
 }
@@ -50,8 +52,8 @@ type writer struct {
 
 	mu     sync.Mutex
 	wake   sync.Cond
-	queue  []op
-	due    bool // the queue holds something that does not wait for others
+	turns  turns
+	due    bool // what waits holds something that does not wait for others
 	busy   bool // a batch is being committed
 	linger *time.Timer
 	closed bool
@@ -86,9 +88,9 @@ func (w *writer) submit(o op) {
 		}
 		return
 	}
-	w.queue = append(w.queue, o)
-	if o.lazy && !w.due && len(w.queue) < lazyOps {
-		if len(w.queue) == 1 {
+	w.turns.add(o)
+	if o.lazy && !w.due && w.turns.n < lazyOps {
+		if w.turns.n == 1 {
 			w.linger.Reset(lazyTime)
 		}
 		w.mu.Unlock()
@@ -102,21 +104,36 @@ func (w *writer) submit(o op) {
 // flush has what waits committed.
 func (w *writer) flush() {
 	w.mu.Lock()
-	w.due = len(w.queue) > 0
+	w.due = w.turns.n > 0
 	w.mu.Unlock()
 	w.wake.Signal()
 }
 
 // settle waits until the acks that came before the call count. It costs nothing when none
 // wait.
-func (w *writer) settle(ctx context.Context) error {
-	w.mu.Lock()
-	idle := len(w.queue) == 0 && !w.busy
-	w.mu.Unlock()
-	if idle {
-		return nil
+func (w *writer) settle(ctx context.Context) error { return w.pass(ctx, true) }
+
+// pass waits until what came before the call is judged: the acks alone with lazy, else
+// everything. It does not begin once ctx ended, and then waits whatever becomes of it.
+func (w *writer) pass(ctx context.Context, lazy bool) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return w.do(ctx, func(*tx) error { return nil })
+	w.mu.Lock()
+	whose := w.turns.waiting(lazy)
+	if len(whose) == 0 && w.busy {
+		whose = append(whose, awp.Key{}) // the batch that is being committed may hold some
+	}
+	w.mu.Unlock()
+	done := make(chan error, len(whose))
+	for _, key := range whose {
+		w.submit(op{whose: key, apply: func(*tx) error { return nil }, done: func(err error) { done <- err }})
+	}
+	var err error
+	for range whose {
+		err = errors.Join(err, <-done)
+	}
+	return err
 }
 
 // do makes a change and waits until it is durable or has failed, whatever becomes of ctx
@@ -175,21 +192,12 @@ func (w *writer) take() []op {
 	for !w.due && !w.closed {
 		w.wake.Wait()
 	}
-	if len(w.queue) == 0 {
+	if w.turns.n == 0 {
 		return nil // closed
 	}
 	w.busy = true
-	n, bytes := 0, 0
-	for n < len(w.queue) && n < batchOps && (n == 0 || bytes+w.queue[n].size <= batchBytes) {
-		bytes += w.queue[n].size
-		n++
-	}
-	batch := make([]op, n)
-	copy(batch, w.queue)
-	rest := copy(w.queue, w.queue[n:])
-	clear(w.queue[rest:])
-	w.queue = w.queue[:rest]
-	w.due = rest > 0
+	batch := w.turns.cut()
+	w.due = w.turns.n > 0
 	return batch
 }
 

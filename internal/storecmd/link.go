@@ -2,6 +2,7 @@ package storecmd
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/awp-suite/awp"
@@ -74,7 +75,13 @@ func onLink(s *store.Store, r *ipc.Request) error {
 			s.In(p.Link, r.Lines)
 		})
 	case ipc.LinkWritten.Name:
-		return take(r, func(p ipc.LinkCredit) { s.Written(p.Link, store.Credit(p.Credit)) })
+		var p ipc.LinkCredit
+		if err := r.Decode(&p); err != nil || !p.Credit.Valid() {
+			r.Conn.Fail(fmt.Errorf("%s returns no window: %w", r.Method, err)) // it would be missing for ever
+			return nil
+		}
+		s.Written(p.Link, store.Credit(p.Credit))
+		return nil
 	case ipc.LinkResume.Name:
 		return take(r, func(p ipc.LinkRef) {
 			var line []byte
@@ -106,7 +113,9 @@ func onLink(s *store.Store, r *ipc.Request) error {
 		}
 		return take(r, func(p ipc.AdmitParams) {
 			s.Admit(store.NewLink{ID: p.Link, Peer: p.Peer, Hello: r.Lines[0], Grants: r.Lines[1:], Outbound: p.Outbound, Via: p.Via},
-				func(a store.Admitted, err error) { answer(r, ipc.AdmitResult{Refused: a.Refused, Seen: a.Seen}, err) })
+				func(a store.Admitted, err error) {
+					answer(r, ipc.AdmitResult{Refused: a.Refused, Seen: a.Seen, Known: a.Known}, err)
+				})
 		})
 	case ipc.IdentitySign.Name:
 		if len(r.Lines) != 2 {

@@ -72,7 +72,13 @@ func (l *Lock) acquire(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return l.writePID()
+	if err := l.writePID(); err != nil {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return &awp.Error{Code: awp.Full, Message: "the disk is full: " + err.Error(), Hint: "free some space and try again", Cause: err}
+		}
+		return err
+	}
+	return nil
 }
 
 // waitLeftovers waits for whoever holds daemon.lock, unless that is a supervisor. Nobody

@@ -279,6 +279,7 @@ func TestSupervisorKilled(t *testing.T) {
 	first := daemon(t, home)
 	before := []answer{ask(t, home, "a", ""), ask(t, home, "b", "")}
 	first.Process.Kill()
+	first.Wait()              // or it may still count as running
 	second := daemon(t, home) // it waits for the programs that the first one left
 	for i, name := range []string{"a", "b"} {
 		after := ask(t, home, name, "")

@@ -92,7 +92,7 @@ func (c *connection) judge() {
 // room reports whether l may be judged now: it needs window if it will be handed over.
 // What it takes of the shared budget is given back when awp-store took the line.
 func (c *connection) room(l line) (took int, ok bool) {
-	if link.Own(l.env.T) || c.machine.Discards() {
+	if link.Own(l.env.T) && l.env.T != wire.TypeResume || c.machine.Discards() {
 		return 0, true
 	}
 	n := len(l.raw)
@@ -104,6 +104,7 @@ func (c *connection) recycle() {
 	c.handOver()
 	b := c.batch
 	c.batch = nil
+	b.reset()
 	c.in.free <- b // never full: it holds as many as there are
 }
 
@@ -152,6 +153,8 @@ func (c *connection) do(ev link.Event, f link.Effect) {
 		var lines [][]byte
 		if f.Raw != nil {
 			lines = [][]byte{f.Raw}
+			c.window.lines++
+			c.window.bytes += len(f.Raw)
 		}
 		ipc.LinkResume.Send(c.s.conn, ipc.LinkRef{Link: c.number}, lines...) //nolint:errcheck // see handOver
 	case link.Established:
@@ -206,8 +209,11 @@ var errTimedOut = &awp.Error{Code: awp.Unreachable, Message: "timed out"}
 
 // abortReason says why somebody else ended the connection.
 func (c *connection) abortReason() string {
-	if cause := context.Cause(c.ctx); errors.Is(cause, errTimedOut) {
+	switch cause := context.Cause(c.ctx); {
+	case errors.Is(cause, errTimedOut):
 		return errTimedOut.Message
+	case errors.Is(cause, errNoRoom):
+		return errNoRoom.Message
 	}
 	return ""
 }

@@ -39,8 +39,11 @@ type connection struct {
 	machine link.Machine
 
 	// Set while the peer is admitted, under session.mu.
-	peer   *peer
-	active link.Active
+	peer    *peer
+	active  link.Active
+	evicted bool // it makes room for another
+
+	known atomic.Bool // the home chose to deal with the peer
 
 	settled  atomic.Bool   // the peer accepted us, or who dialed gave up before it did
 	draining atomic.Bool   // nothing is written any more
@@ -110,6 +113,7 @@ func (c *connection) end() {
 func (c *connection) push(p ipc.OutParams, lines [][]byte) {
 	switch {
 	case !p.Control && !p.Close:
+		c.known.Store(true) // the home writes to it
 		c.out.pushOutbox(lines)
 	case !c.out.pushControl(lines...):
 		c.box.post(link.Overflow{})

@@ -100,7 +100,7 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 	case handshake.Send:
 		c.control(f.Line)
 	case handshake.Sign:
-		r, err := ipc.IdentitySign.Call(ctx, c.s.conn, ipc.None{}, f.Ours, f.Theirs)
+		r, err := c.s.sign(ctx, f.Ours, f.Theirs)
 		if err != nil {
 			return handshake.Lost{Reason: "awp-store did not sign: " + err.Error()}
 		}
@@ -116,3 +116,26 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 	}
 	return nil
 }
+
+// sign has awp-store sign an auth transcript. However short ctx is, the hello lines count
+// as asked until the answer is there: what waits in the connection to a stalled awp-store
+// is bounded, whatever becomes of those who asked.
+func (s *session) sign(ctx context.Context, ours, theirs []byte) (ipc.SignResult, error) {
+	if err := s.asking(ctx); err != nil {
+		return ipc.SignResult{}, err
+	}
+	defer s.answered()
+	return ipc.IdentitySign.Call(s.ctx, s.conn, ipc.None{}, ours, theirs)
+}
+
+// asking waits until a hello line may be handed to awp-store. answered must follow.
+func (s *session) asking(ctx context.Context) error {
+	select {
+	case s.asks <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *session) answered() { <-s.asks }

@@ -193,7 +193,7 @@ func TestTailcatIsNotThere(t *testing.T) {
 	eventually(t, "a full report", func() bool {
 		for _, c := range h.store.calls(ipc.LinkListening.Name) {
 			if strings.Contains(c.params, `"addresses":["unix:`+h.home) && strings.Contains(c.params, `"tailcat_enabled":true`) &&
-				strings.Contains(c.params, "--listen") && strings.Contains(c.params, `"address":"tcp:203.0.113.7:7000","error":"plain TCP on a public address is refused"`) {
+				strings.Contains(c.params, "--listen") && strings.Contains(c.params, `"address":"tcp:203.0.113.7:7000","error":"plain TCP on a public address is refused (`) {
 				return true
 			}
 		}

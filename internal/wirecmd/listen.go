@@ -104,7 +104,7 @@ func (d *daemon) keepListening(ctx context.Context, i int, addr string) {
 			return
 		}
 		d.log.Warn("cannot listen", "n", i+1, "err", err) // an address is a secret: its place in the settings must do
-		d.setPlace(i, place{addr: addr, err: err.Error()})
+		d.setPlace(i, place{addr: addr, err: explain(err)})
 		if !pause(ctx, wait) {
 			return
 		}
@@ -132,13 +132,13 @@ func (d *daemon) acceptAt(ctx context.Context, l *transport.Listener) error {
 			d.log.Warn("connection dropped", "err", err)
 			continue
 		case passes(err):
-			d.log.Warn("cannot accept now", "err", err)
+			d.log.Warn("cannot accept now", "err", endReason(err))
 			if !pause(ctx, time.Second) {
 				return ctx.Err()
 			}
 			continue
 		default:
-			return err
+			return errors.New("cannot accept: " + endReason(err)) // its own words spell the address
 		}
 		if err := d.accept(ctx, nc); err != nil {
 			return err
@@ -168,15 +168,20 @@ func (d *daemon) setPlace(i int, p place) {
 	d.tellListening()
 }
 
-// setTunnel notes how peers reach us through the tunnel. The sentence goes to people, the
-// hint with it: there is no other place for one.
+// explain is an error as people read it, the hint with it: there is no other place for one.
+func explain(err error) string {
+	why := err.Error()
+	if hint := awp.HintOf(err); hint != "" {
+		why += " (" + hint + ")"
+	}
+	return why
+}
+
+// setTunnel notes how peers reach us through the tunnel.
 func (d *daemon) setTunnel(addr string, err error) {
 	why := ""
 	if err != nil {
-		why = err.Error()
-		if hint := awp.HintOf(err); hint != "" {
-			why += " (" + hint + ")"
-		}
+		why = explain(err)
 	}
 	if addr != "" {
 		addr = wire.Addr{Kind: wire.KindTailcat, Rest: addr}.String()

@@ -60,20 +60,14 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 // ask asks awp-store. The link can be found by its number before, so that nothing that is
 // pushed for it can come too early.
 func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Key, who handshake.Peer) handshake.Event {
-	s.mu.Lock()
-	full := len(s.links) >= maxLinks
-	if !full {
-		s.links[c.number] = c
-	}
-	s.mu.Unlock()
-	if full {
+	if !s.room(c) {
 		s.d.log.Warn("connection dropped: too many links", "limit", maxLinks)
 		return handshake.Lost{Reason: fmt.Sprintf("%d links are up already", maxLinks)}
 	}
 	// The answer is waited for however late it comes: a link that awp-store admitted and
 	// nobody carries would look connected for ever.
 	params := ipc.AdmitParams{Link: c.number, Peer: p.key, Outbound: c.outbound, Via: c.via}
-	res, err := ipc.LinkAdmit.Call(s.ctx, s.conn, params, append([][]byte{who.Hello}, who.Grants...)...)
+	res, err := s.askAdmit(ctx, params, who)
 	late := err == nil && res.Refused == "" && ctx.Err() != nil
 	if err != nil || res.Refused != "" || late {
 		s.mu.Lock()
@@ -95,6 +89,7 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	c.peer, c.active = p, link.Active{Dialer: dialer, Since: time.Now()}
 	p.link = c
 	p.users++
+	c.known.Store(c.outbound || res.Known)
 	close(s.admitted)
 	s.admitted = make(chan struct{})
 	s.mu.Unlock()
@@ -103,6 +98,14 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	}
 	c.control(wire.Resume{Envelope: wire.Envelope{T: wire.TypeResume}, Seen: res.Seen})
 	return handshake.Admitted{}
+}
+
+func (s *session) askAdmit(ctx context.Context, p ipc.AdmitParams, who handshake.Peer) (ipc.AdmitResult, error) {
+	if err := s.asking(ctx); err != nil {
+		return ipc.AdmitResult{}, err
+	}
+	defer s.answered()
+	return ipc.LinkAdmit.Call(s.ctx, s.conn, p, append([][]byte{who.Hello}, who.Grants...)...)
 }
 
 // use returns the peer with that key, and keeps it until unuse.
@@ -158,6 +161,9 @@ func (s *session) established(c *connection) {
 func (s *session) release(c *connection) {
 	s.mu.Lock()
 	delete(s.links, c.number)
+	if c.evicted {
+		s.leaving--
+	}
 	p := c.peer
 	p.link = nil
 	up := p.up

@@ -16,7 +16,7 @@ import (
 const (
 	batchLines = 64
 	batchBytes = 256 << 10 // one line more may pass it
-	keepBytes  = 64 << 10  // a buffer larger than its last use needed is let go above this
+	keepBytes  = 64 << 10  // a buffer larger than this is let go after use
 )
 
 // line is a line of the peer.
@@ -34,8 +34,9 @@ type batch struct {
 	buf   []byte
 }
 
+// reset empties a batch that was judged. It may then wait for long.
 func (b *batch) reset() {
-	if cap(b.buf) > keepBytes && len(b.buf) < cap(b.buf)/4 {
+	if cap(b.buf) > keepBytes {
 		b.buf = nil
 	}
 	clear(b.lines)
@@ -87,7 +88,6 @@ func (r *reader) run() {
 		case <-r.quit:
 			return
 		}
-		b.reset()
 		r.fill(b)
 		bad, ended := b.bad != nil, b.ended != ""
 		select {

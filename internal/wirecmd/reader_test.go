@@ -61,13 +61,13 @@ func TestReaderStopsAtWhatIsNoLine(t *testing.T) {
 }
 
 func TestBatchLetsALargeBufferGo(t *testing.T) {
-	b := &batch{buf: make([]byte, 10, 4*keepBytes)}
-	if b.reset(); cap(b.buf) != 0 {
-		t.Error("kept after small use")
+	b := &batch{buf: make([]byte, 10, keepBytes)}
+	if b.reset(); cap(b.buf) == 0 {
+		t.Error("a small buffer is not kept")
 	}
 	b.buf = make([]byte, 3*keepBytes, 4*keepBytes)
-	if b.reset(); cap(b.buf) == 0 {
-		t.Error("let go after large use")
+	if b.reset(); cap(b.buf) != 0 {
+		t.Error("kept after large use")
 	}
 }
 

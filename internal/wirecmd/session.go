@@ -2,6 +2,7 @@ package wirecmd
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/awp-suite/awp"
@@ -12,8 +13,9 @@ import (
 // Bounds of one session.
 const (
 	maxHandshakes = 64   // connections of strangers that did not prove a key yet
-	maxLinks      = 1024 // links at a time
+	maxLinks      = 1024 // links at a time, see room
 	maxDials      = 32   // attempts of dialling loops at a time
+	maxAsks       = 64   // hello lines that wait for awp-store's word at a time
 )
 
 // session is the time between a claim and the loss of awp-store.
@@ -24,6 +26,7 @@ type session struct {
 	dialer *dialer
 	budget budget
 	lobby  lobby
+	asks   chan struct{} // one a hello line that awp-store has not answered
 
 	ready chan struct{} // closed once hello is set
 	hello ipc.LinkHello
@@ -32,6 +35,7 @@ type session struct {
 	closed   bool // no task may begin
 	tasks    sync.WaitGroup
 	links    map[uint64]*connection // by number, from before admission on
+	leaving  int                    // of them, evicted
 	peers    map[awp.Key]*peer
 	admitted chan struct{} // closed and replaced when a link is admitted
 }
@@ -39,6 +43,7 @@ type session struct {
 func newSession(d *daemon) *session {
 	s := &session{
 		d:        d,
+		asks:     make(chan struct{}, maxAsks),
 		ready:    make(chan struct{}),
 		links:    make(map[uint64]*connection),
 		peers:    make(map[awp.Key]*peer),
@@ -128,7 +133,10 @@ func (s *session) handle(r *ipc.Request) {
 		}
 	case ipc.LinkTook.Name:
 		var p ipc.LinkCredit
-		if c := s.decodeFor(r, &p, &p.Link); c != nil {
+		c := s.decodeFor(r, &p, &p.Link)
+		if !p.Credit.Valid() {
+			s.conn.Fail(errors.New("awp-store returned no window"))
+		} else if c != nil {
 			c.took(p.Credit)
 		}
 	case ipc.LinkWant.Name:

@@ -29,16 +29,18 @@ func (c call) String() string {
 type fakeStore struct {
 	id wire.Identity
 
-	mu     sync.Mutex
-	conn   *ipc.Conn
-	heard  []call
-	grants []string                                      // presented with our auth
-	took   bool                                          // take lines at once
-	admit  func(ipc.AdmitParams) (ipc.AdmitResult, bool) // nil: admit; false: never answer
-	known  func(ipc.LinkPeerParams) (ipc.Want, bool)
-	parked func() bool   // false: never answer
-	counts chan int      // when counting: lines that came in or were written, nothing is kept
-	news   chan struct{} // holds one token when something was heard since the last look
+	mu          sync.Mutex
+	conn        *ipc.Conn
+	heard       []call
+	grants      []string                                      // presented with our auth
+	took        bool                                          // take lines at once
+	admit       func(ipc.AdmitParams) (ipc.AdmitResult, bool) // nil: admit; false: never answer
+	known       func(ipc.LinkPeerParams) (ipc.Want, bool)
+	parked      func() bool   // false: never answer
+	keepsResume bool          // never take a resume
+	stalls      bool          // never sign
+	counts      chan int      // when counting: lines that came in or were written, nothing is kept
+	news        chan struct{} // holds one token when something was heard since the last look
 }
 
 // counting makes s count lines and keep nothing, for benchmarks.
@@ -97,10 +99,19 @@ func (s *fakeStore) handle(r *ipc.Request) {
 	default:
 	}
 	switch r.Method {
+	case ipc.LinkResume.Name:
+		if bytes > 0 && !s.keepsResume {
+			var p ipc.LinkRef
+			r.Decode(&p)                                                                                        //nolint:errcheck // ours
+			ipc.LinkTook.Send(r.Conn, ipc.LinkCredit{Link: p.Link, Credit: ipc.Credit{Lines: 1, Bytes: bytes}}) //nolint:errcheck // test
+		}
 	case ipc.LinkClaim.Name:
 		s.conn = r.Conn
 		r.Reply(ipc.LinkHello{Key: s.id.Key, Name: "us", About: "a test", Caps: wire.Caps()})
 	case ipc.IdentitySign.Name:
+		if s.stalls {
+			return
+		}
 		r.Reply(ipc.SignResult{Sig: s.id.SignAuth(r.Lines[0], r.Lines[1]), Grants: s.grants})
 	case ipc.LinkAdmit.Name:
 		var p ipc.AdmitParams

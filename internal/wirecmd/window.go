@@ -21,6 +21,11 @@ func (w window) fits(n int) bool {
 // what ipc takes for a connection that is not read.
 const budgetBytes = 32 << 20
 
+// shortLine is what a link that has nothing handed over may always add, in bytes: who has
+// much to say must not keep others silent until there is room. A thousand links add half
+// of the budget at most.
+const shortLine = 16 << 10
+
 // budget is shared by the links of a session.
 type budget struct {
 	mu      sync.Mutex
@@ -38,6 +43,13 @@ func (b *budget) take(n int, who *mailbox) bool {
 	}
 	b.free -= n
 	return true
+}
+
+// overdraw takes n bytes whether they are there or not.
+func (b *budget) overdraw(n int) {
+	b.mu.Lock()
+	b.free -= n
+	b.mu.Unlock()
 }
 
 // give returns n bytes and wakes whoever waits.
@@ -60,13 +72,15 @@ type booking struct {
 	bytes int
 }
 
-// take is take of the budget.
+// take is take of the budget, and always takes a short line that is the only one.
 func (b *booking) take(n int, who *mailbox) bool {
-	if !b.of.take(n, who) {
-		return false
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.bytes == 0 && n <= shortLine {
+		b.of.overdraw(n)
+	} else if !b.of.take(n, who) {
+		return false
+	}
 	b.bytes += n
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/awp-suite/awp"
 	"github.com/awp-suite/awp/internal/config"
 	"github.com/awp-suite/awp/ipc"
 	"github.com/awp-suite/awp/wire"
@@ -144,5 +145,73 @@ func TestBudget(t *testing.T) {
 	<-two.wake
 	if !b.take(60, two) || b.free != 0 {
 		t.Errorf("%d left", b.free)
+	}
+}
+
+// Resume lines count for the budget that all links share: a hundred peers that send the
+// largest there is while awp-store stalls make nothing wait beyond it.
+func TestResumesShareTheBudget(t *testing.T) {
+	inBubble(t, config.Settings{}, func(w *world) {
+		w.store.keepsResume = true
+		seen := map[awp.ThreadID]awp.MessageID{awp.ThreadID(strings.Repeat("t", 1000)): "x"}
+		for i := range 900 {
+			seen[awp.ThreadID(fmt.Sprintf("%d%s", i, strings.Repeat("t", 1000)))] = "x"
+		}
+		const peers = 50
+		for i := range peers {
+			p := w.connect(identity(2 + i))
+			p.greet()
+			p.expect(wire.TypeResume)
+			go p.nc.Write([]byte(p.encode(wire.Resume{Envelope: p.envelope(wire.TypeResume), Seen: seen}) + "\n")) //nolint:errcheck // ends with the bubble
+		}
+		time.Sleep(5 * time.Second) // less than the wait for a resume
+		synctest.Wait()
+		bytes := 0
+		for _, c := range w.store.calls(ipc.LinkResume.Name) {
+			for _, l := range c.lines {
+				bytes += len(l)
+			}
+		}
+		if bytes > budgetBytes || bytes < budgetBytes/2 {
+			t.Errorf("%d bytes of resumes wait for awp-store, bound %d", bytes, budgetBytes)
+		}
+	})
+}
+
+// However many strangers come and go while awp-store does not answer, few of their hello
+// lines wait for it.
+func TestUnansweredHellosAreBounded(t *testing.T) {
+	inBubble(t, config.Settings{}, func(w *world) {
+		w.store.stalls = true
+		for i := range 4 * maxAsks {
+			p := w.connect(identity(2))
+			p.expect(wire.TypeHello)
+			p.write(p.encode(wire.Hello{Envelope: p.envelope(wire.TypeHello), Key: identity(2 + i%50).Key.String(), Name: "raw", Nonce: wire.NewNonce(nil)}))
+			synctest.Wait()
+		}
+		if n := len(w.store.calls(ipc.IdentitySign.Name)); n > maxAsks {
+			t.Errorf("%d hello lines wait for awp-store, bound %d", n, maxAsks)
+		}
+	})
+}
+
+// A budget that others used up lets a short line of a quiet link pass, and one only.
+func TestShortLinePassesAFullBudget(t *testing.T) {
+	b := budget{free: 100}
+	loud, quiet := booking{of: &b}, booking{of: &b}
+	box := newMailbox()
+	if !loud.take(100, box) || loud.take(1, box) {
+		t.Fatal("the budget does not hold")
+	}
+	if !quiet.take(shortLine, box) || quiet.take(1, box) {
+		t.Error("not just one short line passed")
+	}
+	quiet.giveAll()
+	if quiet.take(shortLine+1, box) {
+		t.Error("a long line passed")
+	}
+	loud.giveAll()
+	if b.free != 100 {
+		t.Errorf("%d bytes are free at the end", b.free)
 	}
 }

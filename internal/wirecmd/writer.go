@@ -27,6 +27,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	control [][]byte
+	waiting int // bytes of control
 	outbox  [][]byte
 	sealed  bool // nothing is taken any more; write control, and end
 	half    bool // then tell the peer so
@@ -46,6 +47,14 @@ func (w *writer) pushControl(lines ...[]byte) bool {
 	case len(w.control)+len(lines) > wire.ControlQueue:
 		return false
 	}
+	n := 0
+	for _, l := range lines {
+		n += len(l)
+	}
+	if len(w.control) > 0 && w.waiting+n > wire.ControlBytes {
+		return false
+	}
+	w.waiting += n
 	w.control = append(w.control, lines...)
 	w.nudge()
 	return true
@@ -113,7 +122,7 @@ func (w *writer) run() {
 func (w *writer) take() (control, outbox [][]byte, last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	control, w.control = w.control, nil
+	control, w.control, w.waiting = w.control, nil, 0
 	n := min(len(w.outbox), wire.OutboxBatch)
 	outbox, w.outbox = w.outbox[:n], w.outbox[n:]
 	if len(w.outbox) == 0 {

@@ -125,3 +125,16 @@ func TestWriterTakesTurns(t *testing.T) {
 		t.Error("the bound of control lines does not hold")
 	}
 }
+
+// Control lines are bounded by their bytes, too; one always fits.
+func TestControlBytesAreBounded(t *testing.T) {
+	_, w, _ := newRecorded(0)
+	long := make([]byte, 900<<10)
+	if !w.pushControl(long, long) || w.pushControl(long) {
+		t.Error("the bound of control bytes does not hold")
+	}
+	w.take()
+	if !w.pushControl(make([]byte, wire.ControlBytes+1)) {
+		t.Error("one line does not fit an empty queue")
+	}
+}

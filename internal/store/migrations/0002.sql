@@ -17,12 +17,6 @@ CREATE TABLE grant (
 CREATE INDEX grant_sub ON grant (sub);
 CREATE INDEX grant_giver ON grant (giver, role);
 
--- Who was refused without being a peer: the line's peer is 0.
-CREATE TABLE stranger (
-  seq  INTEGER PRIMARY KEY,
-  key  BLOB NOT NULL
-);
-
 -- Who introduced a peer that we have not met, 0: nobody.
 ALTER TABLE peer ADD COLUMN introducer INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX peer_introducer ON peer (introducer) WHERE introducer <> 0;
