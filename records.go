@@ -123,6 +123,30 @@ type Sent struct {
 	Acked     bool      `json:"acked"` // the peer has it on its disk
 }
 
+// Roles of a Grant.
+const (
+	GrantIssued    = "issued"    // we gave it
+	GrantHeld      = "held"      // it was given to us
+	GrantPresented = "presented" // a peer showed it to us, about itself
+)
+
+// Grant is a signed statement that Sub may do what Caps says until Exp, because Iss says
+// so. One that is known in several roles is listed in each.
+type Grant struct {
+	Hash         string    `json:"hash"`
+	Role         string    `json:"role"`
+	Iss          Key       `json:"iss"`
+	IssName      string    `json:"iss_name,omitzero"` // alias, else name
+	Sub          Key       `json:"sub"`
+	SubName      string    `json:"sub_name,omitzero"`
+	Caps         []string  `json:"caps"` // sorted; may be empty
+	Exp          time.Time `json:"exp"`
+	Audience     Key       `json:"audience,omitzero"` // who alone is to honor it
+	AudienceName string    `json:"audience_name,omitzero"`
+	Created      time.Time `json:"created"`          // when this home made it or first saw it
+	Revoked      time.Time `json:"revoked,omitzero"` // when it was: it no longer counts
+}
+
 // Directions of an Event.
 const (
 	In  = "in"  // the peer wrote it

@@ -87,7 +87,7 @@ func TestTooLargeRawLinesReceived(t *testing.T) {
 		c := NewConn(t.Context(), there, func(*Request) { t.Error("handled") })
 		go func() {
 			line := strings.Repeat("x", MaxLine) + "\n"
-			io.WriteString(here, `{"jsonrpc":"2.0","ipc":2,"method":"raw","lines":5}`+"\n"+strings.Repeat(line, 5)) //nolint:errcheck // cut
+			io.WriteString(here, `{"jsonrpc":"2.0","ipc":3,"method":"raw","lines":5}`+"\n"+strings.Repeat(line, 5)) //nolint:errcheck // cut
 		}()
 		if err := c.Run(); err == nil || !strings.Contains(err.Error(), "raw lines") {
 			t.Errorf("Run: %v", err)

@@ -119,7 +119,7 @@ func TestFailStopsReading(t *testing.T) {
 			handled++
 			r.Conn.Fail(errTest)
 		})
-		go io.WriteString(here, strings.Repeat(`{"jsonrpc":"2.0","ipc":2,"method":"note"}`+"\n", 3)) //nolint:errcheck // cut
+		go io.WriteString(here, strings.Repeat(`{"jsonrpc":"2.0","ipc":3,"method":"note"}`+"\n", 3)) //nolint:errcheck // cut
 		if err := c.Run(); err != errTest || handled != 1 {
 			t.Errorf("Run: %v, %d lines handled, want 1", err, handled)
 		}
@@ -202,8 +202,8 @@ func TestContextEndsAnUnreadConnection(t *testing.T) {
 func TestSkewSeenByTheClient(t *testing.T) {
 	for name, answer := range map[string]string{
 		"version missing": `{"jsonrpc":"2.0","id":1,"result":{}}`,
-		"version unequal": `{"jsonrpc":"2.0","ipc":3,"id":1,"result":{}}`,
-		"refused":         `{"jsonrpc":"2.0","ipc":2,"id":1,"error":{"code":-32000,"message":"skew","data":{"code":"skew","hint":"restart"}}}`,
+		"version unequal": `{"jsonrpc":"2.0","ipc":2,"id":1,"result":{}}`,
+		"refused":         `{"jsonrpc":"2.0","ipc":3,"id":1,"error":{"code":-32000,"message":"skew","data":{"code":"skew","hint":"restart"}}}`,
 		"item first":      `{"jsonrpc":"2.0","method":"item","params":{"id":1,"item":{}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

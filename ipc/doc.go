@@ -30,7 +30,7 @@ package ipc
 
 // Version is the version of this protocol. It changes whenever a method or a shape does: a
 // test holds it to doc/ipc.md.
-const Version = 2
+const Version = 3
 
 // MaxLine is the length limit of a line in bytes, without its newline.
 const MaxLine = 2 << 20

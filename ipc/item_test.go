@@ -27,7 +27,7 @@ func TestCutItem(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		`{"jsonrpc":"2.0","ipc":2,"method":"item","params":{"id":7,"item":1}}`,
+		`{"jsonrpc":"2.0","ipc":3,"method":"item","params":{"id":7,"item":1}}`,
 		`{"jsonrpc":"2.0","method":"item","params":{"id":7,"item":1},"lines":1}`,
 		`{"jsonrpc":"2.0","method":"item","params":{"id":-7,"item":1}}`,
 		`{"jsonrpc":"2.0","method":"item","params":{"item":1,"id":7}}`,

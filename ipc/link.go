@@ -55,13 +55,15 @@ type LinkHello struct {
 // carry our key, and the peer's, which must carry another.
 var IdentitySign = Method[None, SignResult]{"identity.sign"}
 
-// SignResult is the signature as the auth line spells it.
+// SignResult is the signature as the auth line spells it, and the grants to present with
+// it: those that we hold of the peer, or for it. Each is a grant's exact text.
 type SignResult struct {
-	Sig string `json:"sig"`
+	Sig    string   `json:"sig"`
+	Grants []string `json:"grants,omitzero"`
 }
 
 // LinkAdmit asks whether a peer that proved its key may connect, and records it. It
-// takes one raw line: the peer's hello.
+// takes raw lines: the peer's hello, and behind it the grants that it presented.
 var LinkAdmit = Method[AdmitParams, AdmitResult]{"link.admit"}
 
 // AdmitParams describes the new link.

@@ -30,6 +30,14 @@ const (
 	MaxAddr  = 1024
 )
 
+// MaxGrant bounds a grant, in bytes, and MaxGrants how many of those that an auth line
+// presents are looked at. Each costs its receiver the check of a signature. The bounds are
+// ours.
+const (
+	MaxGrant  = 4096
+	MaxGrants = 32
+)
+
 // MaxDepth is how deep arrays and objects may nest in a line, the line's own object
 // counted. The protocol names no bound; this one is far above what people send and
 // far below what exhausts a reader's stack. [Encode] keeps to it too: a message may have

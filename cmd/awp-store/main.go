@@ -5,8 +5,8 @@
 // # DESCRIPTION
 //
 // awp-store is the only opener of awp.db. It holds the log, the outbox, threads, peers,
-// files sent and received, and the identity key, and it judges: what is acknowledged, what
-// is a duplicate, who is admitted, which peers should be connected. It is started by awp
+// files sent and received, grants, and the identity key, and it judges: what is acknowledged,
+// what is a duplicate, who is admitted and may do what, which peers should be connected. It is started by awp
 // daemon or by systemd, never by hand.
 //
 // # SOCKETS
@@ -22,7 +22,7 @@
 // # SECURITY
 //
 // Opens no network socket and starts no program. Serves only its own user. Signs nothing
-// but auth transcripts whose own hello carries its key. Lines of peers reach it bounded,
+// but auth transcripts whose own hello carries its key, and grants that its user gives. Lines of peers reach it bounded,
 // and it believes none of their numbers and names.
 //
 // # FAILURE

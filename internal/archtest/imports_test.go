@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	pure     = []string{"internal/handshake", "internal/link", "internal/thread", "internal/blob", "internal/presence", "internal/doctor", "internal/render", "internal/ndjson"}
+	pure     = []string{"internal/handshake", "internal/link", "internal/thread", "internal/blob", "internal/grant", "internal/presence", "internal/doctor", "internal/render", "internal/ndjson"}
 	adapters = []string{"internal/store", "internal/transport", "internal/activation", "internal/config", "internal/supervise"}
 )
 

@@ -114,6 +114,9 @@ func unconnected(to string, err error) error {
 	if hint == "" && e.Code == awp.Unreachable {
 		hint = "is the other side up? awp status there says where it listens"
 	}
+	if hint == "" && e.Code == awp.Denied {
+		hint = "awp status shows your key; the other side lets it in with awp up --allow KEY, or by a grant"
+	}
 	return &awp.Error{Code: e.Code, Message: shownAddress(to) + ": " + e.Message, Hint: hint, Cause: err}
 }
 

@@ -66,6 +66,12 @@ func groups() []group {
 			{name: "alias", short: "give a peer a local nickname", peer: true, build: aliasCommand},
 			{name: "bye", short: "close the connection to a peer gracefully", peer: true, build: byeCommand},
 		}},
+		{"permissions", []entry{
+			{name: "grant", short: "give a peer capabilities for a time", peer: true, build: grantCommand},
+			{name: "grants", short: "list grants issued, held and presented", build: grantsCommand},
+			{name: "revoke", short: "stop honoring a grant", build: revokeCommand},
+			{name: "introduce", short: "tell a peer the key and address of another", peer: true, build: introduceCommand},
+		}},
 		{"the rest", []entry{
 			{name: "daemon", short: "run the daemon in the foreground", build: daemonCommand},
 			{name: "conform", short: "hold a peer to the protocol, scenario by scenario", build: conformCommand},

@@ -40,7 +40,10 @@ An address is a secret: who has it can knock. Share it like a password.`,
 	f.BoolVar(&flags.Presence, "presence", false, "publish signed presence")
 	f.StringSliceVar(&flags.ShareWith, "share-with", nil, "mirror conversations to these hosts: `KEY,…` (remembered)")
 	f.StringArrayVar(&flags.Listen, "listen", nil, "listen on this `ADDR`: tailcat, tcp:HOST:PORT or unix:/path (repeatable; none: do not listen)")
-	a.completeFlags(c, "harness")
+	f.StringVar(&flags.Accept, "accept", "", "admission `POLICY`: any (default) or allowlist")
+	f.StringArrayVar(&flags.Allow, "allow", nil, "`KEY` to admit under the allowlist policy (repeatable)")
+	f.StringArrayVar(&flags.Trust, "trust", nil, "issuer `KEY` whose grants to honor (repeatable)")
+	a.completeFlags(c, "harness", "accept")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		home, err := a.homeDir()
 		if err != nil {
@@ -53,7 +56,7 @@ An address is a secret: who has it can knock. Share it like a password.`,
 		if err != nil {
 			return err
 		}
-		if late := given(c, "name", "about", "harness", "presence", "share-with", "listen"); !started && late != "" {
+		if late := given(c, "name", "about", "harness", "presence", "share-with", "listen", "accept", "allow", "trust"); !started && late != "" {
 			a.note("note: the daemon was running already and does not take %s; awp down, then this command again", late)
 		}
 		if a.json {

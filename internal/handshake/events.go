@@ -20,8 +20,11 @@ type (
 	// Lost says that the connection ended, or that the home gave it up: there is nobody
 	// to tell, or nothing to say.
 	Lost struct{ Reason string }
-	// Signed answers [Sign].
-	Signed struct{ Sig string }
+	// Signed answers [Sign]. The grants are presented with the signature, byte for byte.
+	Signed struct {
+		Sig    string
+		Grants []string
+	}
 	// Admitted answers [Admit]: the peer may come in.
 	Admitted struct{}
 	// Refused answers [Admit]: it may not. The peer is told Detail.
@@ -68,6 +71,7 @@ func (Fail) effect()  {}
 
 // Peer is who is at the other end. Its key is proved once [Admit] is asked for.
 type Peer struct {
-	Key   awp.Key
-	Hello []byte // the line's exact bytes
+	Key    awp.Key
+	Hello  []byte   // the line's exact bytes
+	Grants [][]byte // presented with its auth, not judged: at most wire.MaxGrants
 }

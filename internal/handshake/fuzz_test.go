@@ -16,7 +16,7 @@ func FuzzStranger(f *testing.F) {
 	f.Add([]byte(`{"t":"err","code":"auth"}`), []byte(`{}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		m := New(start, Config{Own: us.Key, Hello: ours})
-		for _, ev := range []Event{Line{first}, Signed{"S"}, Line{second}, Line{bytes.Clone(first)}} {
+		for _, ev := range []Event{Line{first}, Signed{Sig: "S"}, Line{second}, Line{bytes.Clone(first)}} {
 			over := m.State().over()
 			var fx []Effect
 			m, fx = m.Step(start, ev)

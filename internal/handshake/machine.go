@@ -2,6 +2,7 @@ package handshake
 
 import (
 	"bytes"
+	"encoding/json/jsontext"
 	"time"
 
 	"github.com/awp-suite/awp"
@@ -67,7 +68,7 @@ func (m *Machine) step(now time.Time, ev Event) []Effect {
 	case Lost:
 		return m.fail(Fail{Reason: ev.Reason})
 	case Signed:
-		return m.signed(ev.Sig)
+		return m.signed(ev)
 	case Admitted:
 		if m.state == Admitting {
 			m.become(Done)
@@ -147,18 +148,34 @@ func (m *Machine) auth(raw []byte) []Effect {
 		return m.refuseLine(err, env.ID)
 	}
 	m.proved = true
+	m.peer.Grants = presented(a.Grants)
 	if m.state == Proving {
 		return m.admit()
 	}
 	return nil
 }
 
-func (m *Machine) signed(sig string) []Effect {
+// presented returns the grants that are looked at. What is too long to be one, or too many,
+// is no reason to refuse the auth (section 7.2).
+func presented(raw []jsontext.Value) (grants [][]byte) {
+	for _, g := range raw {
+		if len(g) <= wire.MaxGrant && len(grants) < wire.MaxGrants {
+			grants = append(grants, bytes.Clone(g))
+		}
+	}
+	return grants
+}
+
+func (m *Machine) signed(ev Signed) []Effect {
 	if m.state != Signing {
 		return nil
 	}
 	m.become(Proving)
-	fx := []Effect{Send{wire.Auth{Envelope: wire.Envelope{T: wire.TypeAuth}, Sig: sig}}}
+	auth := wire.Auth{Envelope: wire.Envelope{T: wire.TypeAuth}, Sig: ev.Sig}
+	for _, g := range ev.Grants {
+		auth.Grants = append(auth.Grants, jsontext.Value(g))
+	}
+	fx := []Effect{Send{auth}}
 	if m.proved {
 		fx = append(fx, m.admit()...)
 	}

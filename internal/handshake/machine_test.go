@@ -78,7 +78,7 @@ func TestSteps(t *testing.T) {
 	}
 	hello, auth := Line{theirs}, Line{good}
 	text := func(s string) Event { return Line{[]byte(s)} }
-	proving := []Event{hello, Signed{"S"}}
+	proving := []Event{hello, Signed{Sig: "S"}}
 
 	tests := []struct {
 		name   string
@@ -106,9 +106,9 @@ func TestSteps(t *testing.T) {
 		{"err of unknown code", nil, text(`{"t":"err","code":"odd"}`), awp.Key{}, `fail "peer sent err odd" flush=false denied=false`, Failed},
 		{"lost", nil, Lost{"gone"}, awp.Key{}, `fail "gone" flush=false denied=false`, Failed},
 
-		{"signature", []Event{hello}, Signed{"S"}, awp.Key{}, "auth S", Proving},
+		{"signature", []Event{hello}, Signed{Sig: "S"}, awp.Key{}, "auth S", Proving},
 		{"auth before our signature", []Event{hello}, auth, awp.Key{}, "", Signing},
-		{"signature after auth", []Event{hello, auth}, Signed{"S"}, awp.Key{}, "auth S; admit " + short, Admitting},
+		{"signature after auth", []Event{hello, auth}, Signed{Sig: "S"}, awp.Key{}, "auth S; admit " + short, Admitting},
 		{"auth", proving, auth, awp.Key{}, "admit " + short, Admitting},
 		{"auth of another than expected", proving, auth, third.Key, `fail "address belongs to ` + short + `" flush=false denied=false`, Failed},
 		{"bad signature", proving, Line{authLine(t, them.SignAuth(ours, theirs))}, awp.Key{}, `err auth "verify auth: bad signature" re=a1; fail "refused: verify auth: bad signature" flush=true denied=false`, Failed},
@@ -120,7 +120,7 @@ func TestSteps(t *testing.T) {
 		{"second hello", proving, hello, awp.Key{}, `err auth "expected auth" re=h1; fail "refused: expected auth" flush=true denied=false`, Failed},
 		{"second auth before our signature", []Event{hello, auth}, auth, awp.Key{}, `err auth "expected auth" re=a1; fail "refused: expected auth" flush=true denied=false`, Failed},
 		{"err instead of auth", proving, text(`{"t":"err","code":"version"}`), awp.Key{}, `fail "peer sent err version" flush=false denied=false`, Failed},
-		{"second signature", proving, Signed{"S"}, awp.Key{}, "", Proving},
+		{"second signature", proving, Signed{Sig: "S"}, awp.Key{}, "", Proving},
 
 		{"admitted", append(proving, auth), Admitted{}, awp.Key{}, "", Done},
 		{"refused", append(proving, auth), Refused{"not on the list"}, awp.Key{}, `err auth "not on the list" re=; fail "refused: not on the list" flush=true denied=false`, Failed},
@@ -205,7 +205,7 @@ func TestTwoMeet(t *testing.T) {
 				case Send:
 					inbox[1-i] = append(inbox[1-i], Line{authLine(t, f.Line.(wire.Auth).Sig)})
 				case Sign:
-					home[i] = append(home[i], Signed{ids[i].SignAuth(f.Ours, f.Theirs)})
+					home[i] = append(home[i], Signed{Sig: ids[i].SignAuth(f.Ours, f.Theirs)})
 				case Admit:
 					if f.Peer.Key != ids[1-i].Key {
 						t.Fatalf("seed %d: admits %s", seed, f.Peer.Key.Short())
@@ -227,7 +227,7 @@ func TestRandomEvents(t *testing.T) {
 	events := []Event{
 		Line{theirs}, Line{authLine(t, them.SignAuth(theirs, ours))}, Line{authLine(t, "bad")}, Line{ours},
 		Line{[]byte(`{"t":"ping"}`)}, Line{[]byte(`{"t":"err"}`)}, Line{[]byte(`[]`)}, BadLine{wire.TooLarge, "x"},
-		Signed{"S"}, Admitted{}, Refused{"no"}, Yielded{"tie"}, Lost{"x"}, Tick{},
+		Signed{Sig: "S"}, Admitted{}, Refused{"no"}, Yielded{"tie"}, Lost{"x"}, Tick{},
 	}
 	for seed := range uint64(3000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

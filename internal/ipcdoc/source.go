@@ -55,6 +55,7 @@ type fact struct{ name, value, doc string }
 // missing here is an error, not a gap.
 var files = []struct{ name, title, flow string }{
 	{"front.go", "awp-store, for the programs people and agents use", "any program → awp-store"},
+	{"grants.go", "awp-store: grants and introductions", "any program → awp-store"},
 	{"wire.go", "awp-wire, for the programs people and agents use", "any program → awp-wire"},
 	{"link.go", "Links: between awp-wire and awp-store", ""},
 }

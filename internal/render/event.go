@@ -134,11 +134,11 @@ func appendIntroduce(b []byte, e awp.Event, m wire.Introduce) []byte {
 	if m.Peer.Address != "" {
 		b = append(b, " at "+Line(m.Peer.Address)...)
 	}
-	var grant struct {
-		Caps []string `json:"caps"`
+	var meta struct {
+		Caps *[]string `json:"caps"` // as the home judged the grant: the line may say anything
 	}
-	if len(m.Grant) > 0 && json.Unmarshal(m.Grant, &grant) == nil {
-		b = appendCaps(append(b, " with a grant for "...), grant.Caps)
+	if len(e.Meta) > 0 && json.Unmarshal(e.Meta, &meta) == nil && meta.Caps != nil {
+		b = appendCaps(append(b, " with a grant for "...), *meta.Caps)
 	}
 	b = append(b, '\n')
 	if e.Dir == awp.Out {

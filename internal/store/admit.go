@@ -2,9 +2,9 @@ package store
 
 import (
 	"encoding/json/jsontext"
-	"slices"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/internal/grant"
 	"github.com/awp-suite/awp/wire"
 )
 
@@ -12,11 +12,13 @@ import (
 type NewLink struct {
 	ID       uint64
 	Peer     awp.Key
-	Hello    []byte // the peer's line
+	Hello    []byte   // the peer's line
+	Grants   [][]byte // that the peer presented, at most wire.MaxGrants of them count
 	Outbound bool
 	Via      string
 
-	era int // of the registry, when the wire asked
+	era       int // of the registry, when the wire asked
+	presented []grant.Grant
 }
 
 // Admitted is what our resume line says, or why there will be none.
@@ -38,7 +40,7 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 		done(Admitted{}, &awp.Error{Code: awp.Invalid, Message: "admit: " + err.Error(), Cause: err})
 		return
 	}
-	n.era = s.links.ask(n.ID, n.Peer)
+	n.era, n.presented = s.links.ask(n.ID, n.Peer), s.decodeGrants(n)
 	hello.Name, hello.About, hello.Caps = wire.Clip(hello.Name, clipName), wire.Clip(hello.About, clipAbout), clipCaps(hello.Caps)
 	var out Admitted
 	s.w.submit(op{
@@ -53,7 +55,11 @@ func (s *Store) Admit(n NewLink, done func(Admitted, error)) {
 }
 
 func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
-	refused, err := t.refusal(n)
+	presented, err := t.usable(n)
+	if err != nil {
+		return Admitted{}, err
+	}
+	refused, err := t.refusal(n, presented)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -64,6 +70,11 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 	p, err := t.ensurePeer(n.Peer)
 	if err != nil {
 		return Admitted{}, err
+	}
+	for _, g := range presented {
+		if _, err := t.keepPresented(p, g); err != nil {
+			return Admitted{}, err
+		}
 	}
 	if err := t.met(p, hello.Name, hello.About, hello.Caps); err != nil {
 		return Admitted{}, err
@@ -106,22 +117,6 @@ func (t *tx) admit(n NewLink, hello wire.Hello) (Admitted, error) {
 		}
 	})
 	return Admitted{Seen: seen, Known: known}, nil
-}
-
-// refusal returns why a peer may not connect, or nothing (PROTOCOL.md section 12).
-func (t *tx) refusal(n NewLink) (string, error) {
-	if t.s.set.Accept == AcceptAny || n.Outbound || slices.Contains(t.s.set.Allow, n.Peer) || slices.Contains(t.s.set.Trust, n.Peer) {
-		return "", nil
-	}
-	p, err := t.peer(n.Peer)
-	if p == nil || err != nil {
-		return "not admitted by policy", err
-	}
-	var dialled bool
-	if err := t.row("SELECT EXISTS (SELECT 1 FROM addr WHERE peer = ? AND source = ?)", p.n, sourceConnect).Scan(&dialled); err != nil || dialled {
-		return "", err
-	}
-	return "not admitted by policy", nil
 }
 
 // seenBy returns what our resume line tells a peer: the largest id of each thread that

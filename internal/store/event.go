@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	"github.com/awp-suite/awp"
+	"github.com/awp-suite/awp/wire"
 )
 
 // eventColumns are what scanEvent reads. They need line as l, and eventJoins behind it.
@@ -36,7 +37,7 @@ func scanEvent(rows *sql.Rows) (awp.Event, error) {
 	copy(e.Peer[:], key)
 	e.ID = awp.MessageID(id.String)
 	e.PeerName = cmp.Or(alias, name)
-	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed, lapsed
+	e.Acked, e.Lapsed = dir == dirOut && !queued && !lapsed && wire.Acked(e.Type), lapsed
 	e.Msg = jsontext.Value(body)
 	if meta.Valid {
 		e.Meta = jsontext.Value(meta.String)

@@ -120,12 +120,16 @@ func (s *Store) judge(l *link, line []byte) (judgement, error) {
 		return decoded(line, func(t *tx, m wire.Err) error { return t.takeErr(l, m, line) })
 	case wire.TypeChunk:
 		return judgeChunk(l, line)
+	case wire.TypeGrant:
+		return s.judgeGrant(l, line)
+	case wire.TypeIntroduce:
+		return s.judgeIntroduce(l, line)
 	}
 	return ignored, nil
 }
 
 // known are the types that judge decodes, which finds out whether the type is right.
-var known = map[string]bool{wire.TypeMsg: true, wire.TypeState: true, wire.TypeAck: true, wire.TypeErr: true, wire.TypeChunk: true}
+var known = map[string]bool{wire.TypeMsg: true, wire.TypeState: true, wire.TypeAck: true, wire.TypeErr: true, wire.TypeChunk: true, wire.TypeGrant: true, wire.TypeIntroduce: true}
 
 func decoded[T any](line []byte, take func(*tx, T) error) (judgement, error) {
 	m, err := wire.Decode[T](line)
@@ -133,16 +137,30 @@ func decoded[T any](line []byte, take func(*tx, T) error) (judgement, error) {
 }
 
 // takeMsg stores a message, with its thread, its mark as unread and what it says of
-// files, and has it acknowledged. One that is known is acknowledged again.
+// files and of what it asks for, and has it acknowledged. One that is known is
+// acknowledged, and where due forbidden, again.
 func (t *tx) takeMsg(l *link, m wire.Msg, line []byte) error {
 	r, err := t.threadOf(l, m.Th)
 	if err != nil {
 		return err
 	}
 	t.saw(r, m.ID)
-	seq, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirIn, typ: wire.TypeMsg, id: m.ID, body: line, unread: true})
+	requests, err := t.requests(r.peer, m)
 	if err != nil {
 		return err
+	}
+	meta, err := requested{requests}.meta()
+	if err != nil {
+		return err
+	}
+	seq, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirIn, typ: wire.TypeMsg, id: m.ID, body: line, meta: meta, unread: true})
+	if err != nil {
+		return err
+	}
+	if !fresh && len(requests) > 0 {
+		if requests, err = t.requestsOf(r.peer, m.ID); err != nil {
+			return err
+		}
 	}
 	if fresh {
 		t.active(r, m.Subject)
@@ -154,7 +172,10 @@ func (t *tx) takeMsg(l *link, m wire.Msg, line []byte) error {
 			}
 		}
 	}
-	return t.ack(l, m.Envelope)
+	if err := t.ack(l, m.Envelope); err != nil {
+		return err
+	}
+	return t.forbid(l, m.ID, requests)
 }
 
 func (t *tx) takeState(l *link, m wire.State, line []byte) error {

@@ -44,7 +44,7 @@ func (s *Store) hello() (Hello, error) {
 	}
 	return Hello{
 		Key: s.Key(), Name: memory["name"], About: cmp.Or(memory["about"], s.defaultAbout()),
-		Caps: []string{wire.CapChat, wire.CapBlob},
+		Caps: []string{wire.CapChat, wire.CapBlob, wire.CapGrant, wire.CapIntroduce},
 	}, nil
 }
 
@@ -80,27 +80,32 @@ func (s *Store) DropWire() {
 }
 
 // Sign signs an auth transcript for a hello of ours and one of a peer (PROTOCOL.md
-// section 7.2). It signs nothing else: ours must carry our key and theirs another.
-func (s *Store) Sign(mine, theirs []byte) (string, error) {
-	if err := s.checkHello(mine, true); err != nil {
-		return "", err
+// section 7.2): ours must carry our key and theirs another. It returns the grants to
+// present with it, too.
+func (s *Store) Sign(mine, theirs []byte) (sig string, grants []string, err error) {
+	if _, err := s.checkHello(mine, true); err != nil {
+		return "", nil, err
 	}
-	if err := s.checkHello(theirs, false); err != nil {
-		return "", err
+	peer, err := s.checkHello(theirs, false)
+	if err != nil {
+		return "", nil, err
 	}
-	return s.identity.SignAuth(mine, theirs), nil
+	if grants, err = s.presentable(context.Background(), peer); err != nil {
+		s.log.Error("grants not presented", "err", err) // the link is worth more than they are
+	}
+	return s.identity.SignAuth(mine, theirs), grants, nil
 }
 
-func (s *Store) checkHello(line []byte, ours bool) error {
+func (s *Store) checkHello(line []byte, ours bool) (awp.Key, error) {
 	h, err := wire.Decode[wire.Hello](line)
 	if err != nil {
-		return &awp.Error{Code: awp.Denied, Message: "sign: not a hello line", Cause: err}
+		return awp.Key{}, &awp.Error{Code: awp.Denied, Message: "sign: not a hello line", Cause: err}
 	}
 	key, err := awp.ParseKey(h.Key)
 	if err != nil || (key == s.Key()) != ours {
-		return &awp.Error{Code: awp.Denied, Message: "sign: the hello lines do not belong to the two sides", Cause: err}
+		return key, &awp.Error{Code: awp.Denied, Message: "sign: the hello lines do not belong to the two sides", Cause: err}
 	}
-	return nil
+	return key, nil
 }
 
 // Resume starts the flow to a link: line is the peer's resume, nil when it never came. For
@@ -136,9 +141,16 @@ func (s *Store) Resume(id uint64, line []byte) {
 			if err := t.resume(p, seen); err != nil {
 				return err
 			}
+			grants, err := t.grantedLines(p)
+			if err != nil {
+				return err
+			}
 			t.then(func() {
 				s.links.mu.Lock()
 				defer s.links.mu.Unlock()
+				if len(grants) > 0 {
+					s.links.out(l, Push{Lines: grants, Control: true})
+				}
 				l.resumed = true
 				l.look()
 			})

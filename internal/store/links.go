@@ -100,6 +100,7 @@ type link struct {
 	gone     chan struct{} // closed when the link is down
 
 	rejected bool // by the goroutine that calls In: a bad line came, ignore the rest
+	checked  int  // likewise: signatures of grants that were checked
 	failed   bool // by the committer: a line could not be stored, later ones must not be
 
 	// mu:

@@ -73,8 +73,13 @@ func (s *Store) Peers(ctx context.Context) ([]awp.Peer, error) {
 	if err := s.w.settle(ctx); err != nil {
 		return nil, err
 	}
-	return s.peers(ctx, "1")
+	return s.peers(ctx, "NOT "+onlyGranted)
 }
+
+// onlyGranted tells the peers that were granted something and that nothing else is known
+// of, nor said to: they are not listed.
+const onlyGranted = `(p.name = '' AND p.alias = '' AND p.last_seen = 0 AND NOT EXISTS (SELECT 1 FROM addr a WHERE a.peer = p.n)
+	AND NOT EXISTS (SELECT 1 FROM thread t WHERE t.peer = p.n))`
 
 // Peer returns one peer; a key that is not known is a peer of which nothing is.
 func (s *Store) Peer(ctx context.Context, key awp.Key) (awp.Peer, error) {
@@ -86,6 +91,10 @@ func (s *Store) Peer(ctx context.Context, key awp.Key) (awp.Peer, error) {
 }
 
 func (s *Store) peers(ctx context.Context, cond string, args ...any) ([]awp.Peer, error) {
+	book, err := s.wholeBook(ctx)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := s.ro.QueryContext(ctx, `SELECT p.n, p.key, p.name, p.alias, p.about, p.caps, p.parked, p.last_seen,
 		(SELECT count(*) FROM outbox o WHERE o.peer = p.n),
 		coalesce(t.open, 0), coalesce(t.unread, 0) + (SELECT count(*) FROM unread u WHERE u.peer = p.n AND u.thread IS NULL AND u.notice = 0)
@@ -96,6 +105,7 @@ func (s *Store) peers(ctx context.Context, cond string, args ...any) ([]awp.Peer
 	}
 	defer rows.Close()
 	list := []awp.Peer{}
+	now := s.now()
 	numbers := make(map[int64]int)
 	for rows.Next() {
 		var p awp.Peer
@@ -109,6 +119,9 @@ func (s *Store) peers(ctx context.Context, cond string, args ...any) ([]awp.Peer
 		p.Short = p.Key.Short()
 		if err := json.Unmarshal([]byte(caps), &p.Caps); err != nil {
 			return nil, err
+		}
+		if caps, _ := book.Allows(p.Key, now); len(caps) > 0 {
+			p.Granted = caps
 		}
 		s.links.describe(&p)
 		numbers[n] = len(list)

@@ -33,7 +33,7 @@ func (s *Store) maintain(ctx context.Context) {
 const expireBatch = 500
 
 // expire drops from the outbox what is older than the retention; the log keeps it, as
-// unacknowledged. It forgets old tokens, and looks again at who should be connected.
+// unacknowledged. It forgets old tokens and grants, and looks again at who should be connected.
 func (s *Store) expire(ctx context.Context) error {
 	for {
 		n, err := s.expireSome(ctx)
@@ -45,6 +45,9 @@ func (s *Store) expire(ctx context.Context) error {
 		}
 	}
 	if err := s.w.do(ctx, func(t *tx) error {
+		if err := t.expireGrants(); err != nil {
+			return err
+		}
 		return t.exec("DELETE FROM token WHERE at < ?", ms(t.now)-keepTokens)
 	}); err != nil {
 		return err

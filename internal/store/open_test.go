@@ -227,3 +227,20 @@ func TestAllowlist(t *testing.T) {
 		t.Errorf("an allowed key was refused: %s", a.Refused)
 	}
 }
+
+// A home of the first schema keeps what it has, and can do what came later.
+func TestHomeOfTheFirstSchema(t *testing.T) {
+	home := t.TempDir()
+	first, err := migrations.ReadFile("migrations/0001.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, home, string(first)+"; INSERT INTO peer (key, name) VALUES (x'"+strings.Repeat("07", 32)+"', 'ann'); PRAGMA user_version = 1")
+	h := &host{t: t, home: home}
+	h.open()
+	defer func() { h.store.Close() }()
+	h.gives(awp.Key([]byte(strings.Repeat("\x07", 32))), "exec")
+	if p := h.peersByName()["ann"]; len(p.Granted) != 1 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -11,7 +11,12 @@ import (
 
 // enqueue puts a line of ours into the log and the outbox.
 func (t *tx) enqueue(r *threadRow, typ string, id awp.MessageID, body []byte) (seq int64, err error) {
-	seq, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirOut, typ: typ, id: id, body: body})
+	return t.enqueueNoted(r, typ, id, body, "")
+}
+
+// enqueueNoted is enqueue of a line that something is noted about.
+func (t *tx) enqueueNoted(r *threadRow, typ string, id awp.MessageID, body []byte, meta string) (seq int64, err error) {
+	seq, fresh, err := t.log(logRow{peer: r.peer, thread: r, dir: dirOut, typ: typ, id: id, body: body, meta: meta})
 	if err != nil {
 		return 0, err
 	}
@@ -21,9 +26,13 @@ func (t *tx) enqueue(r *threadRow, typ string, id awp.MessageID, body []byte) (s
 	if err := t.exec("INSERT INTO outbox (peer, seq, at) VALUES (?, ?, ?)", r.peer.n, seq, ms(t.now)); err != nil {
 		return 0, err
 	}
+	t.intros = t.intros || typ == wire.TypeIntroduce
 	t.queue(r.peer, queued{seq, body})
 	return seq, nil
 }
+
+// queuedIntroductions tells whether the outbox holds introductions.
+const queuedIntroductions = "SELECT EXISTS (SELECT 1 FROM outbox o JOIN line l USING (seq) WHERE l.type = 'introduce')"
 
 // enqueueChunks puts the chunks of a staged file into the outbox, ahead of its message.
 func (t *tx) enqueueChunks(r *threadRow, blobN, size int64) error {
@@ -49,7 +58,7 @@ func (t *tx) queue(p *peerRow, q queued) {
 }
 
 // retire takes an acknowledged line out of the outbox and, with it, every earlier chunk
-// of the same thread (the cumulative rule, PROTOCOL.md section 8). An ack for an unknown
+// and introduction of the same thread (the cumulative rule, PROTOCOL.md section 8). An ack for an unknown
 // line changes nothing.
 func (t *tx) retire(p *peerRow, id awp.MessageID) error {
 	var seq, thread int64
@@ -62,6 +71,15 @@ func (t *tx) retire(p *peerRow, id awp.MessageID) error {
 		return err
 	}
 	t.acked = append(t.acked, ackKey{p.key, id})
+	if t.intros {
+		if err := t.exec(`DELETE FROM outbox WHERE peer = ?1 AND seq < ?2 AND EXISTS
+			(SELECT 1 FROM line l WHERE l.seq = outbox.seq AND l.thread = ?3 AND l.type = 'introduce')`, p.n, seq, thread); err != nil {
+			return err
+		}
+		if err := t.row(queuedIntroductions).Scan(&t.intros); err != nil {
+			return err
+		}
+	}
 	if !t.chunks {
 		return nil
 	}

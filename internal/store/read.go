@@ -134,7 +134,7 @@ func (s *Store) Mark(ctx context.Context, seqs []int64) error {
 
 // countRead takes a line just marked off its thread's count.
 func (t *tx) countRead(seq int64) error {
-	var key []byte
+	var key []byte // none of a stranger's
 	var th awp.ThreadID
 	var dir int
 	err := t.row("SELECT p.key, coalesce(t.th, ''), l.dir FROM line l LEFT JOIN peer p ON p.n = l.peer LEFT JOIN thread t ON t.n = l.thread WHERE l.seq = ?", seq).

@@ -17,6 +17,15 @@ var dirNames = map[int]string{dirIn: awp.In, dirOut: awp.Out, dirSys: awp.Sys}
 
 var sourceNames = map[int]string{sourceConnect: "connect", sourceIntroduce: "introduce", sourceHello: "hello"}
 
+// Roles of a grant (PROTOCOL.md section 13).
+const (
+	roleIssued    = 0 // we gave it
+	roleHeld      = 1 // it was given to us
+	rolePresented = 2 // a peer showed it, about itself
+)
+
+var roleNames = map[int]string{roleIssued: awp.GrantIssued, roleHeld: awp.GrantHeld, rolePresented: awp.GrantPresented}
+
 // Types of what the home notes itself.
 const (
 	noteConnected    = "connected"

@@ -337,8 +337,9 @@ func (s *Store) answer(r Receipt, err error) (Receipt, error) {
 }
 
 // acked reports whether a line of ours has left the outbox by the peer's acknowledgement.
+// An introduction gets none.
 func (s *Store) acked(seq int64) (acked bool, err error) {
-	err = s.ro.QueryRow("SELECT NOT lapsed AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.peer = l.peer AND o.seq = l.seq) FROM line l WHERE seq = ?", seq).Scan(&acked)
+	err = s.ro.QueryRow("SELECT NOT lapsed AND type <> 'introduce' AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.peer = l.peer AND o.seq = l.seq) FROM line l WHERE seq = ?", seq).Scan(&acked)
 	return acked, err
 }
 

@@ -6,7 +6,8 @@
 // queue ours, resume. What leaves the store about a peer (acks, outbox lines, wants) goes
 // through [Wire], after the commit that it speaks of.
 //
-// It opens no network socket, starts no program, and signs nothing but auth transcripts.
+// It opens no network socket, starts no program, and signs nothing but auth transcripts
+// and the grants that the owner gives.
 package store
 
 import (
@@ -32,7 +33,7 @@ type Settings struct {
 	OutboxTTL  time.Duration // how long unacknowledged lines are kept
 	Accept     string        // any or allowlist
 	Allow      []awp.Key     // admitted under allowlist
-	Trust      []awp.Key     // likewise
+	Trust      []awp.Key     // likewise; and issuers whose grants count like ours
 	Warnings   []string      // shown by status
 	Tailcat    bool          // awp-wire is to listen on tailcat: status says so before it does
 	Host       string        // this machine's name

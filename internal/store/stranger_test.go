@@ -33,6 +33,8 @@ type host struct {
 	acks    map[uint64][]awp.MessageID
 	push    map[uint64][]string
 	last    map[uint64]bool
+	kinds   map[uint64][]string // types of control lines, in order
+	notes   map[uint64][]string // grant and introduce lines that were not queued
 	took    int
 	wants   []Want
 	unwants int // wants that were taken back
@@ -48,6 +50,7 @@ func newHost(t testing.TB, set Settings) *host {
 
 func (h *host) open() {
 	h.out, h.acks = map[uint64][]wire.Err{}, map[uint64][]awp.MessageID{}
+	h.notes, h.kinds = map[uint64][]string{}, map[uint64][]string{}
 	h.push, h.last = map[uint64][]string{}, map[uint64]bool{}
 	h.news = make(chan struct{}, 1)
 	s, err := Open(h.home, h.set, slog.New(slog.NewTextHandler(&h.log, nil)))
@@ -83,8 +86,12 @@ func (h *host) Out(link uint64, p Push) {
 				h.push[link] = append(h.push[link], string(line))
 				continue
 			}
-			if env, _ := wire.ParseEnvelope(line); env.T == wire.TypeAck {
+			env, _ := wire.ParseEnvelope(line)
+			h.kinds[link] = append(h.kinds[link], env.T)
+			if env.T == wire.TypeAck {
 				h.acks[link] = append(h.acks[link], env.Re)
+			} else if env.T == wire.TypeGrant || env.T == wire.TypeIntroduce {
+				h.notes[link] = append(h.notes[link], string(line))
 			} else if e, err := wire.Decode[wire.Err](line); err == nil {
 				h.out[link] = append(h.out[link], e)
 			}

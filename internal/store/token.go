@@ -30,7 +30,8 @@ func checkToken(token string) error {
 
 // repeated returns the result that the token has already, if it has one.
 func (s *Store) repeated(token string) (Receipt, bool, error) {
-	r, ok, err := scanResult(s.ro.QueryRow(findToken, token))
+	r, ok, err := scanResult[Receipt](s.ro.QueryRow(findToken, token))
+	r.again = ok
 	if ok && err == nil {
 		r, err = s.answer(r, nil)
 	}
@@ -38,10 +39,12 @@ func (s *Store) repeated(token string) (Receipt, bool, error) {
 }
 
 func (t *tx) repeated(token string) (Receipt, bool, error) {
-	return scanResult(t.row(findToken, token))
+	r, ok, err := scanResult[Receipt](t.row(findToken, token))
+	r.again = ok
+	return r, ok, err
 }
 
-func scanResult(row scanner) (r Receipt, ok bool, err error) {
+func scanResult[R any](row scanner) (r R, ok bool, err error) {
 	var text string
 	err = row.Scan(&text)
 	if err == sql.ErrNoRows {
@@ -49,12 +52,11 @@ func scanResult(row scanner) (r Receipt, ok bool, err error) {
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &r)
-		r.again = true
 	}
 	return r, true, err
 }
 
-func (t *tx) remember(token string, r Receipt) error {
+func (t *tx) remember(token string, r any) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ type tx struct {
 	threads map[threadKey]*threadRow
 	nextSeq int64
 	chunks  bool          // the outbox may hold chunks: most never do, and an ack need not look
+	intros  bool          // the outbox may hold introductions, likewise
 	lease   awp.MessageID // as stored: no id handed out is larger
 
 	refusedAt time.Time // of the last notice of a refused peer
@@ -56,6 +57,9 @@ func newTx(ctx context.Context, s *Store, conn *sql.Conn) (*tx, error) {
 		return nil, dbError("awp.db", err)
 	}
 	if err = t.row("SELECT EXISTS (SELECT 1 FROM chunk)").Scan(&t.chunks); err != nil {
+		return nil, dbError("awp.db", err)
+	}
+	if err = t.row(queuedIntroductions).Scan(&t.intros); err != nil {
 		return nil, dbError("awp.db", err)
 	}
 	err = t.row("SELECT value FROM memory WHERE name = 'last_id'").Scan(&t.lease)
@@ -119,7 +123,7 @@ func (t *tx) rollback() {
 	t.exec("ROLLBACK") //nolint:errcheck // SQLite may have rolled back itself
 	t.forget()
 	t.lease = "" // unknown
-	t.chunks = true
+	t.chunks, t.intros = true, true
 	t.s.files.forget()
 	t.reset()
 }

@@ -108,11 +108,11 @@ func onLink(s *store.Store, r *ipc.Request) error {
 			s.Bye(p.Peer, p.Reason, p.FromPeer, func(err error) { answer(r, ipc.None{}, err) })
 		})
 	case ipc.LinkAdmit.Name:
-		if len(r.Lines) != 1 {
+		if len(r.Lines) == 0 {
 			return missing(r, "the peer's hello line")
 		}
 		return take(r, func(p ipc.AdmitParams) {
-			s.Admit(store.NewLink{ID: p.Link, Peer: p.Peer, Hello: r.Lines[0], Outbound: p.Outbound, Via: p.Via},
+			s.Admit(store.NewLink{ID: p.Link, Peer: p.Peer, Hello: r.Lines[0], Grants: r.Lines[1:], Outbound: p.Outbound, Via: p.Via},
 				func(a store.Admitted, err error) {
 					answer(r, ipc.AdmitResult{Refused: a.Refused, Seen: a.Seen, Known: a.Known}, err)
 				})
@@ -121,8 +121,8 @@ func onLink(s *store.Store, r *ipc.Request) error {
 		if len(r.Lines) != 2 {
 			return missing(r, "both hello lines")
 		}
-		sig, err := s.Sign(r.Lines[0], r.Lines[1])
-		answer(r, ipc.SignResult{Sig: sig}, err)
+		sig, grants, err := s.Sign(r.Lines[0], r.Lines[1])
+		answer(r, ipc.SignResult{Sig: sig, Grants: grants}, err)
 		return nil
 	case ipc.LinkPeer.Name:
 		return take(r, func(p ipc.LinkPeerParams) {

@@ -41,6 +41,7 @@ func Run(ctx context.Context, cfg Config, l net.Listener) error {
 		return ipc.ReadyResult{Program: "awp-store", Release: awp.Release, PID: os.Getpid()}, nil
 	})
 	serveFront(srv, s, cfg)
+	serveGrants(srv, s)
 	serveLinks(srv, s, cfg.Log)
 	return srv.Serve(ctx, l)
 }

@@ -100,11 +100,11 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 	case handshake.Send:
 		c.control(f.Line)
 	case handshake.Sign:
-		sig, err := c.s.sign(ctx, f.Ours, f.Theirs)
+		r, err := c.s.sign(ctx, f.Ours, f.Theirs)
 		if err != nil {
 			return handshake.Lost{Reason: "awp-store did not sign: " + err.Error()}
 		}
-		return handshake.Signed{Sig: sig}
+		return handshake.Signed{Sig: r.Sig, Grants: r.Grants}
 	case handshake.Admit:
 		return c.s.admit(ctx, c, f.Peer)
 	case handshake.Fail:
@@ -120,13 +120,12 @@ func (c *connection) doGreeting(ctx context.Context, f handshake.Effect) handsha
 // sign has awp-store sign an auth transcript. However short ctx is, the hello lines count
 // as asked until the answer is there: what waits in the connection to a stalled awp-store
 // is bounded, whatever becomes of those who asked.
-func (s *session) sign(ctx context.Context, ours, theirs []byte) (string, error) {
+func (s *session) sign(ctx context.Context, ours, theirs []byte) (ipc.SignResult, error) {
 	if err := s.asking(ctx); err != nil {
-		return "", err
+		return ipc.SignResult{}, err
 	}
 	defer s.answered()
-	r, err := ipc.IdentitySign.Call(s.ctx, s.conn, ipc.None{}, ours, theirs)
-	return r.Sig, err
+	return ipc.IdentitySign.Call(s.ctx, s.conn, ipc.None{}, ours, theirs)
 }
 
 // asking waits until a hello line may be handed to awp-store. answered must follow.

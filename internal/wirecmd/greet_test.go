@@ -1,6 +1,7 @@
 package wirecmd
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,6 +54,24 @@ func TestHandshakeAndBothWays(t *testing.T) {
 		synctest.Wait()
 		if c := w.store.calls(ipc.LinkDown.Name); len(c) != 1 || c[0].params != `{"link":1,"reason":"closed by the peer"}` {
 			t.Errorf("down: %v", c)
+		}
+	})
+}
+
+// Grants go both ways with the auth, byte for byte: ours from the store, the peer's to it.
+func TestGrantsAreCarried(t *testing.T) {
+	ours, theirs := `{"b": 1.50,"a":"\u0041"}`, []string{`{ "x":[1,  2]}`, `7`}
+	inBubble(t, config.Settings{}, func(w *world) {
+		w.store.grants = []string{ours}
+		p := w.connect(identity(2))
+		p.sayHello()
+		if line := p.expect(wire.TypeAuth); !strings.Contains(line, `"grants":[`+ours+`]`) {
+			t.Errorf("our auth is %s", line)
+		}
+		p.write(`{"t":"auth","id":"a","sig":"` + p.id.SignAuth(p.hello, p.ours) + `","grants":[` + strings.Join(theirs, " , ") + `]}`)
+		p.expect(wire.TypeResume)
+		if c := w.store.calls(ipc.LinkAdmit.Name); len(c) != 1 || !slices.Equal(c[0].lines, append([]string{string(p.hello)}, theirs...)) {
+			t.Errorf("admission of %q", c)
 		}
 	})
 }

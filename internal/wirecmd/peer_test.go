@@ -96,13 +96,19 @@ func (p *rawPeer) expectEnd() {
 	}
 }
 
-// greet does the peer's part up to its auth, and reads ours.
-func (p *rawPeer) greet() {
+// sayHello takes our hello and says the peer's.
+func (p *rawPeer) sayHello() {
 	p.t.Helper()
 	p.ours = []byte(p.expect(wire.TypeHello))
 	h := wire.Hello{Envelope: p.envelope(wire.TypeHello), Key: p.id.Key.String(), Name: "raw", Nonce: wire.NewNonce(nil), Caps: wire.Caps()}
 	p.hello = []byte(p.encode(h))
 	p.write(string(p.hello))
+}
+
+// greet does the peer's part up to its auth, and reads ours.
+func (p *rawPeer) greet() {
+	p.t.Helper()
+	p.sayHello()
 	auth := p.expect(wire.TypeAuth)
 	a, err := wire.Decode[wire.Auth]([]byte(auth))
 	if err != nil {

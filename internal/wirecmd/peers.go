@@ -54,7 +54,7 @@ func (s *session) admit(ctx context.Context, c *connection, who handshake.Peer) 
 			return handshake.Lost{Reason: "handshake timed out"}
 		}
 	}
-	return s.ask(ctx, c, p, dialer, who.Hello)
+	return s.ask(ctx, c, p, dialer, who)
 }
 
 // answers reports whether the peer is at the other end of a link that the tie-break
@@ -79,7 +79,7 @@ func (c *connection) answers(ctx context.Context) bool {
 
 // ask asks awp-store. The link can be found by its number before, so that nothing that is
 // pushed for it can come too early.
-func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Key, hello []byte) handshake.Event {
+func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Key, who handshake.Peer) handshake.Event {
 	if !s.room(c) {
 		s.d.log.Warn("connection dropped: too many links", "limit", maxLinks)
 		return handshake.Lost{Reason: fmt.Sprintf("%d links are up already", maxLinks)}
@@ -87,7 +87,7 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	// The answer is waited for however late it comes: a link that awp-store admitted and
 	// nobody carries would look connected for ever.
 	params := ipc.AdmitParams{Link: c.number, Peer: p.key, Outbound: c.outbound, Via: c.via}
-	res, err := s.askAdmit(ctx, params, hello)
+	res, err := s.askAdmit(ctx, params, who)
 	late := err == nil && res.Refused == "" && ctx.Err() != nil
 	if err != nil || res.Refused != "" || late {
 		s.mu.Lock()
@@ -120,12 +120,12 @@ func (s *session) ask(ctx context.Context, c *connection, p *peer, dialer awp.Ke
 	return handshake.Admitted{}
 }
 
-func (s *session) askAdmit(ctx context.Context, p ipc.AdmitParams, hello []byte) (ipc.AdmitResult, error) {
+func (s *session) askAdmit(ctx context.Context, p ipc.AdmitParams, who handshake.Peer) (ipc.AdmitResult, error) {
 	if err := s.asking(ctx); err != nil {
 		return ipc.AdmitResult{}, err
 	}
 	defer s.answered()
-	return ipc.LinkAdmit.Call(s.ctx, s.conn, p, hello)
+	return ipc.LinkAdmit.Call(s.ctx, s.conn, p, append([][]byte{who.Hello}, who.Grants...)...)
 }
 
 // use returns the peer with that key, and keeps it until unuse.

@@ -32,6 +32,7 @@ type fakeStore struct {
 	mu          sync.Mutex
 	conn        *ipc.Conn
 	heard       []call
+	grants      []string                                      // presented with our auth
 	took        bool                                          // take lines at once
 	admit       func(ipc.AdmitParams) (ipc.AdmitResult, bool) // nil: admit; false: never answer
 	known       func(ipc.LinkPeerParams) (ipc.Want, bool)
@@ -111,7 +112,7 @@ func (s *fakeStore) handle(r *ipc.Request) {
 		if s.stalls {
 			return
 		}
-		r.Reply(ipc.SignResult{Sig: s.id.SignAuth(r.Lines[0], r.Lines[1])})
+		r.Reply(ipc.SignResult{Sig: s.id.SignAuth(r.Lines[0], r.Lines[1]), Grants: s.grants})
 	case ipc.LinkAdmit.Name:
 		var p ipc.AdmitParams
 		r.Decode(&p) //nolint:errcheck // ours
